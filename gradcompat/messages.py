@@ -186,3 +186,6 @@ def remedy_text(remedy: Remedy, *, with_note: bool = True) -> str:
         case CodeRemedy(text=text) | InstallRemedy(text=text):
             note = None
     return f"{text} ({note})" if note and with_note else text
+
+
+NO_SUCH_VALUE = "has no value that"  # a setting takes, before its key

@@ -8,7 +8,9 @@ from pathlib import Path, PurePosixPath
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document, read_document
 from gradcompat.formats.fenced_blocks import has_fences
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.messages import NO_SUCH_VALUE
 from gradcompat.model.context import Context
 from gradcompat.root import Root
 from gradcompat.scanners.named_files import is_meant
@@ -34,7 +36,8 @@ def is_notebook(name: str) -> bool:
 def documented_runs(files: Sequence[tuple[Path, str]], root: Root, contexts: Sequence[Context]) -> list[Context]:
     """The launches in READMEs and notebooks whose program and configs are there, and which no script starts.
 
-    A README is documentation: what cannot be read of it is no gap, and a command that starts nothing is none.
+    A README is documentation: what cannot be read of it is no gap, and a command that starts nothing is none. A word
+    in the place of a number (``--nproc_per_node=N``) is for the reader to fill in, and is not told.
 
     Args:
         files: the READMEs and notebooks of the project, each with its name as it is shown.
@@ -52,7 +55,7 @@ def documented_runs(files: Sequence[tuple[Path, str]], root: Root, contexts: Seq
         except SourceError:
             continue
         found += [
-            context
+            _without_placeholders(context)
             for context in _launches(document)
             if scripted.isdisjoint(PurePosixPath(target).name for target in context.targets)
             and _starts(context, sources)
@@ -72,6 +75,13 @@ def _launches(document: Document) -> list[Context]:
 
         return launches(document)
     return []
+
+
+def _without_placeholders(context: Context) -> Context:
+    if not context.documented:
+        return context
+    told = tuple(skipped for skipped in context.skipped if not skipped.reason.startswith(NO_SUCH_VALUE))
+    return replace(context, skipped=told)
 
 
 def _starts(context: Context, sources: set[PurePosixPath]) -> bool:

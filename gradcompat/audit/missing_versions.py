@@ -45,5 +45,7 @@ def _missing(package: Package) -> str:
         return f"`{package.version}` is not a version"
     if package.malformed_version:
         return "its version is not one"
+    if package.unreleased and package.specifier is not None:
+        return f"a build of a commit, {package.specifier}"
     what = "no version is given" if package.specifier is None else ONLY_RANGE
     return f"{what}; {package.releases[-1]} is the newest release that is allowed" if package.releases else what

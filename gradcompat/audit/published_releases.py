@@ -42,8 +42,8 @@ def allowed(
 ) -> tuple[str, ...]:
     """The final releases that a range allows, oldest first; nothing where that cannot be said.
 
-    A trunk is judged by the newest one. Newer ones than the newest that goes with the pins, and those that a pin does
-    not allow, are left out: a resolver would not take them.
+    A trunk is judged by the newest one, and what is built from a commit is no release. Newer ones than the newest that
+    goes with the pins, and those that a pin does not allow, are left out: a resolver would not take them.
 
     Args:
         package: an entry without a version.
@@ -54,7 +54,8 @@ def allowed(
     specifier = package.specifier or ""
     if package.trunk:
         return tuple(map(str, sorted(published(name, python=python))[-1:]))
-    if package.version is not None or package.source != "registry" or len(specifier) > _LONGEST_SPECIFIER:
+    named = package.version is not None or package.unreleased or package.source != "registry"
+    if named or len(specifier) > _LONGEST_SPECIFIER:
         return ()
     try:
         versions = VersionSet.parse(specifier) if specifier not in ("", "*") else None

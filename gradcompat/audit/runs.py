@@ -13,14 +13,14 @@ from gradcompat.budget import Budget
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import NotFound, SourceError, Unrecognised
 from gradcompat.formats import project_walk
-from gradcompat.formats.document import Document
+from gradcompat.formats.document import Document, read_document
 from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.messages import LONE_CONFIG, NO_ENVIRONMENT, NO_RUN
 from gradcompat.model.code_use import ProjectCode, left_out
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
-from gradcompat.scanners.any_config import find, read_context, scan, scan_found
+from gradcompat.scanners.any_config import find, read_context, scan, scan_found, scan_module
 from gradcompat.scanners.parsed_options import parsed_uses
 from gradcompat.scanners.run_assembly import COMPOSED_FILES, PROGRAMS, assemble, join, join_all, reached
 from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
@@ -311,12 +311,28 @@ def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context],
             contexts.append(scanned)
         elif scanned is not None:
             unread.append(scanned)
+    contexts += _made(contexts, files, root, shared)
     programs = {file.name for file, _ in files}
     contexts = [_with_target(context, programs) for context in contexts]
     told = [skipped.what for skipped in unread]
     contexts += configs_of_own_keys(contexts, files, told, root)
     contexts = with_unread_configs(contexts, [label for _, label in files], told)
     return _lone([*contexts, *documented_runs(documents, root, contexts)]), unread
+
+
+def _made(
+    contexts: Sequence[Context], files: Sequence[tuple[Path, str]], root: Root, shared: dict[str, object]
+) -> list[Context]:
+    """The modules whose classes configs have made and that look like no program by themselves."""
+    wanted = {source for context in contexts for source in context.makes} - {context.source for context in contexts}
+    found: list[Context] = []
+    for file, label in files:
+        if label in wanted and not is_link_outside(file, root):
+            try:
+                found.append(scan_module(replace(read_document(file, label, root), shared=shared)))
+            except SourceError:
+                continue  # it imports nothing that trains
+    return found
 
 
 def _lone(contexts: list[Context]) -> list[Context]:

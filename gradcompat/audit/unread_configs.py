@@ -26,6 +26,7 @@ _CONFIG = lazy_pattern(r".*(?:config|cfg|deepspeed|(?:\b|_)ds(?:\b|_)|zero|fsdp|
 # What is looked for beside models and data, whether it is there or not, and whose files describe a data set.
 _OF_MODELS = ("config.json", "tokenizer_config.json", "dataset_info.json")
 _OF_DATA = "ultralytics"
+_OF_HYDRA = "hydra"
 
 
 def with_unread_configs(contexts: Iterable[Context], files: Collection[str], told: Collection[str]) -> list[Context]:
@@ -82,7 +83,8 @@ def _meant(named: str, silent: Collection[str]) -> list[str]:
 
 
 def _notes(context: Context, silent: Collection[str]) -> Iterator[Skipped]:
-    if _OF_DATA in context.commands:
+    # What a config of Hydra's chooses has been read as such a config already, and says nothing of the training.
+    if _OF_DATA in context.commands or context.kind == _OF_HYDRA:
         return
     reason = f"is named by {context.source}, and holds no setting that is known: what it says was not looked at"
     for named in dict.fromkeys(context.refers_to):

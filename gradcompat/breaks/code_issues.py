@@ -403,7 +403,8 @@ def named(use: CodeUse) -> str:
 def _issue(identifier: str, use: CodeUse, package: str, table: ReleaseTable, version: Version, beside: Beside) -> Issue:
     missing = _missing(use, table, beside)
     renamed = _renamed(use, table)
-    words = tuple(_history(missing, table.versions, version, renamed))
+    unsure = VersionSet.parse("<0") if use.kind in ("option", "key") else not_surely_there(use, table, beside)
+    words = tuple(_history(missing, unsure, table.versions, version, renamed))
     meant = None if words else _meant(use, table, version, beside)
     if meant is not None:
         words, renamed = (f"did you mean `{meant}`?",), (meant, version)
@@ -447,17 +448,34 @@ def _renamed(use: CodeUse, table: ReleaseTable) -> tuple[str, Version] | None:
 
 
 def _history(
-    missing: VersionSet, versions: Sequence[Version], version: Version, renamed: tuple[str, Version] | None
+    missing: VersionSet,
+    unsure: VersionSet,
+    versions: Sequence[Version],
+    version: Version,
+    renamed: tuple[str, Version] | None,
 ) -> Iterator[str]:
-    """``renamed `eval_strategy` in 4.41.0``, ``removed in 4.46.0`` or ``new in 5.0.0``."""
+    """``renamed `eval_strategy` in 4.41.0``, ``removed in 4.46.0``, ``new in 5.0.0``, ``new in 0.22.0 at the latest``.
+
+    Args:
+        missing: the releases that certainly do not have it.
+        unsure: those and the others that do not certainly have it.
+        versions: the releases that were read, oldest first.
+        version: which does not have it.
+        renamed: the new name, and the first release that has both.
+    """
     if renamed is not None:
         yield f"renamed `{renamed[0]}` in {renamed[1]}"
-    before = [one for one in versions if one < version and one not in missing]
-    behind = [one for one in versions if one > version and one not in missing]
+    doubtful = missing | unsure
+    having = [index for index, one in enumerate(versions) if one not in doubtful]
+    having = having or [index for index, one in enumerate(versions) if one not in missing]
+    before = [index for index in having if versions[index] < version]
+    behind = [index for index in having if versions[index] > version]
     if before:
-        yield f"removed in {next(version for version in versions if version > before[-1])}"
+        gone = next(index for index, one in enumerate(versions) if index > before[-1] and one in missing)
+        yield f"removed in {versions[gone]}{'' if gone == before[-1] + 1 else ' at the latest'}"
     elif behind:
-        yield f"new in {behind[0]}"
+        at_latest = behind[0] > 0 and versions[behind[0] - 1] not in missing
+        yield f"new in {versions[behind[0]]}{' at the latest' if at_latest else ''}"
 
 
 def not_surely_there(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:

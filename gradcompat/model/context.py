@@ -235,6 +235,8 @@ class Context:
         lookups: what it takes from configs of its own.
         values: what a config of a project's own holds.
         modules: the modules of the project that it imports, which do nothing by themselves; its settings have theirs.
+        makes: the full names of the classes that a config has made; then the modules of the project that define them,
+            as ``source`` calls them.
         guarded: those of its modules that it imports only where a question for a version, for availability or the like
             lets it, with programs among them.
         uses: what it takes from other packages, and what its modules do.
@@ -264,6 +266,7 @@ class Context:
     lookups: tuple[ConfigLookup, ...] = ()
     values: tuple[ConfigValue, ...] = ()
     modules: tuple[str, ...] = ()
+    makes: tuple[str, ...] = ()
     guarded: tuple[str, ...] = ()
     uses: tuple[CodeUse, ...] = ()
     given: frozenset[str] = frozenset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
@@ -47,11 +48,17 @@ from gradcompat.versions import VersionSet, locate
 _TODAY = 0.7  # how often a range is installed in its newest release
 _HALF = 0.5
 # What programs take that build their models themselves.
-_WITHOUT_MODELS = frozenset(
-    {"torch", "accelerate", "numpy", "math", "os", "time", "random", "argparse", "tqdm", "wandb"}
-)
+_WITHOUT_MODELS = sys.stdlib_module_names | {
+    *("torch", "accelerate", "lightning", "pytorch_lightning", "lightning_utilities", "torchmetrics", "apex"),
+    *("torchvision", "timm", "segmentation_models_pytorch", "monai", "kornia", "albumentations", "ema_pytorch"),
+    *("torchaudio", "librosa", "soundfile", "torchdiffeq", "torchcfm", "lpips", "xformers", "triton"),
+    *("numpy", "scipy", "pandas", "polars", "sklearn", "skimage", "cv2", "PIL", "imageio", "einops", "numba", "h5py"),
+    *("nibabel", "SimpleITK", "pycocotools", "matplotlib", "seaborn", "plotly", "tqdm", "rich", "psutil", "colorama"),
+    *("wandb", "tensorboard", "tensorboardX", "mlflow", "loguru", "yaml", "omegaconf", "hydra", "dotenv", "click"),
+    *("rootutils", "pyrootutils", "packaging", "safetensors", "huggingface_hub", "requests", "six", "IPython"),
+}
 # What can be used beside models of transformers and brings none of them.
-_BESIDE_MODELS = _WITHOUT_MODELS | {"diffusers", "peft", "datasets", "torchvision", "bitsandbytes", "safetensors"}
+_BESIDE_MODELS = _WITHOUT_MODELS | {"diffusers", "peft", "datasets", "bitsandbytes"}
 # What loads models of transformers itself, of whatever class.
 _LOADING = frozenset(
     {
@@ -59,9 +66,11 @@ _LOADING = frozenset(
         *("diffusers", "vllm", "mlx_vlm"),
     }
 )
+# Models that a loader of diffusers may bring, whose classes it does not name.
+_OF_DIFFUSERS = lazy_pattern(r"\w*(?:Transformer\dDModel|UNet\w*|WanModel)")
 # Classes of transformers that say which model they are, and those that are no models.
 _SAYS_WHICH = lazy_pattern(
-    r"(?!Auto|PreTrained|(?:Vision|Speech)?EncoderDecoder)[A-Z]\w*(?:Model|For[A-Z]\w+)"
+    r"(?!Auto|PreTrained|(?:Vision|Speech)?EncoderDecoder)[A-Z]\w*(?:Model(?:With\w+)?|For[A-Z]\w+)"
     r"|(?:\w*Tokenizer(?:Fast)?|\w*Processor|\w*FeatureExtractor|\w*Config|\w*Scheduler|\w*Trainer|\w*TrainingArguments"
     r"|DataCollator\w*|\w*Callback|\w*Output|get_\w*schedule\w*|set_seed|logging|utils|optimization)"
 )
@@ -165,6 +174,8 @@ class Presumer:
             loaded = self._of_auto_classes(term)
             if loaded is not None:
                 return loaded
+            if self._takes_others(term):
+                return Presumed(certainty=Certainty.PRESUMED_NO, feature=_wanted(term))
         if stated:
             return _of_stated(term, key, stated)
         if key == LOSS_KEY and has_own_loss(self._settings.get(METHOD_KEY, ())):
@@ -176,11 +187,8 @@ class Presumer:
             )
         if isinstance(term, VirtualTerm) and term.name in _OF_OTHER_GPUS and self._trains_on_apple():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="a GPU that is not Apple's")
-        if isinstance(term, ModelTerm):
-            if self._takes_no_library():
-                return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{_wanted(term)} of a library")
-            if self._takes_others(term):
-                return Presumed(certainty=Certainty.PRESUMED_NO, feature=_wanted(term))
+        if isinstance(term, ModelTerm) and self._takes_no_library():
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{_wanted(term)} of a library")
         if key in _OF_LIBRARIES and self._takes_no_library():
             without = Certainty.presumed(_truth(term, "none"))
             return Presumed(certainty=without, taking=_OF_LIBRARIES[key], feature=USUAL[key].feature)
@@ -205,13 +213,18 @@ class Presumer:
         return bool(roots) and all(one.value is not None for one in stated) and roots <= _WITHOUT_MODELS
 
     def _takes_others(self, term: ModelTerm) -> bool:
-        """Was all of the run's code read, and does every class of transformers that it takes say that it is another?"""
+        """Was all of the run's code read, and does every class of transformers that it takes say that it is another?
+
+        What takes no class of transformers beside its adapters or diffusers takes another, too.
+        """
         stated = [one for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed]
         names = [name.split(".") for one in stated if isinstance(one.value, tuple) for name in one.value]
         taken = {parts[1] for parts in names if parts[0] == "transformers" and len(parts) > 1}
         others = {parts[0] for parts in names if len(parts) > 1 or parts[0][:1].isupper()} - {"transformers"}
+        of_diffusers = "diffusers" in others and any(map(_OF_DIFFUSERS.fullmatch, term.classes))
         return (
-            bool(taken)
+            bool(taken or others)
+            and not of_diffusers
             and all(one.value is not None for one in stated)
             and others <= _BESIDE_MODELS
             and all(_SAYS_WHICH.fullmatch(name) for name in taken)

@@ -46,7 +46,11 @@ def range_lines(environments: Sequence[Judged]) -> list[str]:
             why = "no release is known that it allows" if ids and reason == ONLY_RANGE else reason
             said = f"{why}; {ids_text(tuple(ids), _IDS)} could apply" if ids else why
         else:
-            said = f"{newest} could bring {ids_text(tuple(ids), _IDS)}" if ids else f"{newest} is the newest release"
+            said = (
+                f"{newest} could bring {ids_text(tuple(ids), _IDS)}"
+                if ids
+                else f"{newest} is the newest that is allowed"
+            )
         lines.append(f"{places[0]}{more}: {said}")
     if rest := list(dict.fromkeys(what for (what, _, _), _ in ordered[len(shown) :])):
         lines.append(f"judged by their newest releases too: {first_names(rest, _RANGES)}")

@@ -32,13 +32,32 @@ def scan(document: Document) -> Context:
     for scanner in candidates(PurePath(document.path).name, document.text):
         scan_document: Callable[[Document], Context] = import_module(f"gradcompat.scanners.{scanner.module}").scan
         try:
-            return scan_document(document)
+            return _with_modules(scan_document(document), document)
         except SourceError as error:
             if refused is None or _likelihood(error) > _likelihood(refused):
                 refused = error
     if refused is not None and not isinstance(refused, Unrecognised) and _is_stream_of_others(document):
         raise Unrecognised("contains several YAML documents, none of them a training config", path=document.path)
     raise refused or Unrecognised("is not a training config that gradcompat reads", path=document.path)
+
+
+def scan_module(document: Document) -> Context:
+    """What a module says that a run is known to take in.
+
+    Raises:
+        Malformed: if it is no Python, or uses no library for training.
+    """
+    scan_program: Callable[[Document], Context] = import_module("gradcompat.scanners.python_code").scan
+    return scan_program(document)
+
+
+def _with_modules(context: Context, document: Document) -> Context:
+    """A config with the modules whose classes it has made, by the names that it gives them."""
+    if not context.makes:
+        return context
+    found: Callable[[Document, Sequence[str]], tuple[str, ...]]
+    found = import_module("gradcompat.scanners.made_modules").made_modules
+    return replace(context, makes=found(document, context.makes))
 
 
 def _likelihood(error: SourceError) -> tuple[bool, bool]:

@@ -605,6 +605,9 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     one = known(name)
     if one is None:
         return
+    if one.framework is not None and found.document.text.count(f"{last}(") == 1:
+        # Whoever drives the loop so takes these arguments, whatever the way there depends on.
+        step = step._replace(branch=False)
     # `torch.cuda.amp.autocast(True)` is older than `torch.autocast("cuda")`.
     of_device = name.endswith((".cuda.amp.autocast", ".cpu.amp.autocast"))
     arguments = found.arguments(step, call, ("enabled", "dtype") if of_device else one.positional)
@@ -620,7 +623,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         arguments = [argument for argument in arguments if argument.name != "val_check_interval"]
     if given.get("gradient_clip_algorithm", "norm") != "norm":
         arguments = [argument for argument in arguments if argument.name != "gradient_clip_val"]
-    found.feed(step, one, arguments, name)
+    # How activations are recomputed is said by the call that does it, and by no other way through the program.
+    found.feed(step._replace(branch=False) if last == "checkpoint" else step, one, arguments, name)
     for keyword in call.keywords:
         path = lookup(keyword.value, found.names, step.scope) if keyword.arg is None and not step.branch else None
         if path is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from gradcompat.formats.document import Document
@@ -177,6 +177,19 @@ class Findings:
     def imported(self) -> set[str]:
         """The top-level packages that the program and its modules import."""
         return set(self.names.imported).union(*(part.imported for part in self.parts))
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of the program and of each module of which something was found, once."""
+        return [one.document.text for one in self._of_each_file().values()]
+
+    def with_text(self, found: Callable[[str], object]) -> list[Findings]:
+        """The parts, itself first, of files whose text has something."""
+        having = {key for key, one in self._of_each_file().items() if found(one.document.text)}
+        return [one for one in (self, *self.parts) if id(one.document) in having]
+
+    def _of_each_file(self) -> dict[int, Findings]:
+        return {id(one.document): one for one in (self, *self.parts)}
 
     def state(
         self,

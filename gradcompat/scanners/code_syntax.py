@@ -94,6 +94,16 @@ class _InnerFields(dict[type[ast.AST], tuple[str, ...]]):
 _INNER_FIELDS = _InnerFields()
 
 
+def asks_for_main(test: ast.expr) -> bool:
+    """``__name__ == "__main__"``, whichever stands first."""
+    match test:
+        case ast.Compare(left=one, ops=[ast.Eq()], comparators=[other]):
+            names = {side.id for side in (one, other) if isinstance(side, ast.Name)}
+            words = {side.value for side in (one, other) if isinstance(side, ast.Constant)}
+            return names == {"__name__"} and words == {"__main__"}
+    return False
+
+
 def _too_deep(text: str) -> int | None:
     """The line in which operators, attributes and calls follow one another without end, if there is one."""
     levels = [0]

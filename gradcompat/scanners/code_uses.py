@@ -19,7 +19,7 @@ from gradcompat.model.code_use import CodeUse, UseKind
 from gradcompat.scanners.called_classes import called_by, full_name, is_elsewhere, keywords_of
 from gradcompat.scanners.code_arguments import Place
 from gradcompat.scanners.code_names import Imported, Names, Scope
-from gradcompat.scanners.code_syntax import LEAVES, LEAVING, TRIES, children
+from gradcompat.scanners.code_syntax import LEAVES, LEAVING, TRIES, asks_for_main, children
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What decides how surely the nodes below it are executed, or whether they are looked at.
@@ -48,7 +48,6 @@ _REQUIRING = re.compile(r"version", re.IGNORECASE)
 _CAPPED = re.compile(r"[A-Za-z][\w.-]*[^;]*(?:<|==|~=)")
 _SUPPRESSING = re.compile(r"suppress|raises|warns")
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
-_MAIN = re.compile(r"__name__ == ['\"]__main__['\"]")
 _MOST = 5_000  # of one file
 
 
@@ -274,7 +273,7 @@ class _Walk:
         """How surely a branch is taken, and fails if it does."""
         if isinstance(test, ast.Constant):
             return Certainty.CERTAIN if test.value else Certainty.GUARDED
-        if _MAIN.fullmatch(ast.unparse(test)):
+        if asks_for_main(test):
             return Certainty.GUARDED if self._names.is_imported else Certainty.CERTAIN
         return Certainty.GUARDED if self._asks(test, scope) else Certainty.CONDITIONAL
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gradcompat.scanners.code_names import Names, Scope
-from gradcompat.scanners.code_syntax import LEAVES, children
+from gradcompat.scanners.code_syntax import LEAVES, asks_for_main, children
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # What decides whether or in which scope the nodes below it are reached.
@@ -96,7 +96,7 @@ def _is_test(called: ast.expr) -> bool:
 def taken(test: ast.expr, scope: Scope, names: Names) -> bool | None:
     """Which way a condition goes, if that is written there."""
     match test:
-        case ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")]):
+        case ast.Compare() if asks_for_main(test):
             return not names.is_imported
         case ast.Constant() | ast.Name() | ast.UnaryOp(op=ast.Not()):
             value = names.literal(test, scope)

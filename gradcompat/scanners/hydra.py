@@ -135,8 +135,10 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
     here = PurePosixPath(document.path).parent
     groups = tuple(sorted((here / group).as_posix() for group in composed.groups))
     told = run_of(config, "hydra", settings, skipped)
+    classes = (mapping.text("_target_") for _, mapping in _mappings(composed.merged.top))
     return replace(
         told,
+        makes=tuple(dict.fromkeys(name for name in classes if name is not None)),
         composed=Composed(
             file=str(document.file),
             holds=tuple(reading.shown for reading in composed.read),

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradcompat.lazy_dataclasses import dataclass, field
+from gradcompat.messages import NO_SUCH_VALUE
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.vocabulary import KEYS
 
@@ -125,7 +126,7 @@ def convert(key: str, value: Any) -> SettingValue:
             return (value,)
         case "list", list() if all(isinstance(one, str) for one in value):
             return tuple(value)
-    raise ValueError(f"has no value that {key} takes, which is of type {wanted}")
+    raise ValueError(f"{NO_SUCH_VALUE} {key} takes, which is of type {wanted}")
 
 
 def _number(value: int | float | str) -> float | None:

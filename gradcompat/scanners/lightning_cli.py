@@ -149,7 +149,8 @@ def scan(document: Document) -> Context:
     settings, skipped = stated(config, FEEDS)
     settings += _classes(config)
     file = config.value("trainer.strategy.init_args.config")
-    return run_of(config, "lightning-cli", settings, skipped, refers_to=(file,) if isinstance(file, str) else ())
+    told = run_of(config, "lightning-cli", settings, skipped, refers_to=(file,) if isinstance(file, str) else ())
+    return replace(told, makes=tuple(dict.fromkeys(name for name, _, _ in classes_of(config))))
 
 
 def _classes(config: Config) -> list[Setting]:

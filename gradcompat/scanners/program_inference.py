@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 
 from gradcompat.calls import Call, read_call
 from gradcompat.lazy_dataclasses import replace
@@ -37,10 +37,19 @@ _HOOK = "enable_input_require_grads"
 _CHECKPOINTING = frozenset({"gradient_checkpointing", "use_gradient_checkpointing", "activation_checkpointing"})
 _RECOMPUTES = re.compile(
     r"checkpointing|recompute|remat|utils\.checkpoint|\bcheckpoint\(|checkpoint_wrapper|import checkpoint"
+    r"|use_checkpoint|with_cp\b|grad\w*_(?:checkpoint|ckpt)|memory_efficient\s*=\s*True"
 )
+# Who trains in a loop of the program's own, or in one that recomputes nothing by itself.
+_LOOPS_OF_ITS_OWN = ("torch", "accelerate", "lightning")
 # The methods of trainers that train.
 _STARTS = frozenset({"train", "fit"})
 _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
+# What runs the loop that TrainingArguments are for.
+_TRAINER_OF_OTHERS = re.compile(
+    r"(?:transformers|trl|optimum|unsloth|adapters|setfit|sentence_transformers)\.(?:\w+\.)*\w*Trainer(?:\.\w+)?"
+)
+# What a loop over batches goes through.
+_OF_BATCHES = re.compile(r"load|eval|val|test|dev|data|batch|dl\b|iter", re.IGNORECASE)
 # Schedules that are of torch's LRScheduler, which ReduceLROnPlateau was not before it.
 _TORCHS_SCHEDULE = re.compile(
     r"torch\.optim\.lr_scheduler\.(?:\w+LR|CosineAnnealingWarmRestarts)|transformers\.(?:\w+\.)*get_\w*schedule\w*"
@@ -98,7 +107,6 @@ def conclude(found: Findings, end: Step) -> None:
     _batched(found)
     _validated(found, end)
     _shuffled(found)
-    _kept(found)
     _unadapted(found)
     _pictured(found, end)
     _on_cpu(found)
@@ -155,15 +163,16 @@ def _composed(found: Findings) -> None:
         found.symbols.setdefault("lightning.LightningModule.no_validation", found.lightning_module)
     if found.lightning_module is not None and "save_hyperparameters" not in found.mentioned:
         found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", found.lightning_module)
-    for one in (found, *found.parts):
-        late = late_adapter(one.statements) if ATTACHING.search(one.document.text) else None
+    for one in found.with_text(ATTACHING.search):
+        late = late_adapter(one.statements)
         if late is not None:
             found.symbols.setdefault("late_adapter", one.place(late))
-        late = late_optimizer(one.statements) if ".prepare(" in one.document.text else None
+    for one in found.with_text(lambda text: ".prepare(" in text):
+        late = late_optimizer(one.statements)
         if late is not None:
             found.symbols.setdefault("late_optimizer", one.place(late))
     scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
-    steps = any("lr_scheduler_step" in one.document.text for one in (found, *found.parts))
+    steps = any("lr_scheduler_step" in text for text in found.texts)
     kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand
     if scheduled is not None and "lightning" in found.drivers and not (steps or kept):
         found.symbols.setdefault("lightning.LightningModule.torchs_scheduler", found.symbols[scheduled])
@@ -174,7 +183,7 @@ def _validates(found: Findings) -> bool:
     everything = (found, *found.parts)
     classes = (node for one in everything for node in one.statements if isinstance(node, ast.ClassDef))
     mixed = any(len(node.bases) > 1 for node in classes)
-    return mixed or any("validation_step" in one.document.text for one in everything)
+    return mixed or any("validation_step" in text for text in found.texts)
 
 
 def _copied(found: Findings) -> None:
@@ -214,8 +223,10 @@ def _reloaded(found: Findings) -> None:
 def _driven(found: Findings, end: Step) -> None:
     """The framework: the most special one that is used; Lightning beside another is both.
 
-    A trainer that only predicts or evaluates trains nothing.
+    A trainer that only predicts or evaluates trains nothing, and neither do arguments of one that nobody makes.
     """
+    if _only_parsed(found):
+        del found.drivers["transformers.Trainer"]
     found.trains = found.trainer and not _STARTS.isdisjoint(found.mentioned)
     if {"backward", "step"} <= found.mentioned and found.imported & _LOOP_LIBRARIES:
         found.trains = found.trains or "lightning" not in found.drivers
@@ -252,6 +263,14 @@ def _driven(found: Findings, end: Step) -> None:
         found.drivers["keras"] = found.place(_first(end, {"fit", "GradientTape"}))
         _framework(found, "keras")
         _left_to_keras(found)
+
+
+def _only_parsed(found: Findings) -> bool:
+    """Are the arguments of transformers' Trainer a command line's, and the loop another one's that is seen here?"""
+    if "transformers.Trainer" not in found.drivers or any(one.names.stars for one in (found, *found.parts)):
+        return False
+    own = {"backward", "step"} <= found.mentioned or "lightning" in found.drivers
+    return own and not any(map(_TRAINER_OF_OTHERS.fullmatch, found.symbols))
 
 
 def _merged(found: Findings) -> None:
@@ -332,7 +351,7 @@ def _on_apple(found: Findings) -> None:
     """A loop of torch that takes Apple's GPU if there is one, and names no other: it was written on a Mac."""
     if not _is_loop_of_torch(found) or any(one.key == "host.device" for one in found.settings):
         return
-    others = any(_BESIDE_APPLE.search(one.document.text) for one in (found, *found.parts))
+    others = any(map(_BESIDE_APPLE.search, found.texts))
     if _APPLE.search(found.document.text) and not others:
         where = found.drivers["torch"]
         found.settings.append(Setting(key="host.device", value="mps", location=where, presumed=True))
@@ -375,7 +394,7 @@ def _blocks(found: Findings) -> None:
     driver = found.drivers.get("transformers.Trainer") or found.drivers.get("accelerate")
     if driver is None or found.own_losses or any(one.key == "data.unequal_labels" for one in found.settings):
         return
-    text = "\n".join(one.document.text for one in (found, *found.parts))
+    text = "\n".join(found.texts)
     masks = "DataCollatorForLanguageModeling" in text and "mlm=False" not in text.replace(" ", "")
     if _CUT.search(text) and _ALL_COUNT.search(text) and not masks and "-100" not in text:
         found.settings.append(Setting(key="data.unequal_labels", value=False, location=driver, presumed=True))
@@ -470,7 +489,9 @@ def _validated(found: Findings, end: Step) -> None:
         return
     nodes = [node for statement in found.statements for node in ast.walk(statement)]
     evaluating = {
-        node.name for node in nodes if isinstance(node, ast.FunctionDef) and _calls(node, "eval") and _loops(node)
+        node.name
+        for node in nodes
+        if isinstance(node, ast.FunctionDef) and _calls(node, "eval") and any(map(_takes_batches, ast.walk(node)))
     }
     for loop in nodes:
         if not isinstance(loop, ast.For) or not _calls(loop, "backward"):
@@ -478,6 +499,7 @@ def _validated(found: Findings, end: Step) -> None:
         inner = [node for node in ast.walk(loop) if isinstance(node, ast.For) and node is not loop]
         if any(_calls(node, "backward") for node in inner):
             continue
+        inner = [node for node in inner if _takes_batches(node)]
         called = next(
             (
                 node
@@ -499,8 +521,9 @@ def _calls(node: ast.AST, method: str) -> bool:
     )
 
 
-def _loops(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.For) for one in ast.walk(node))
+def _takes_batches(node: ast.AST) -> bool:
+    """Is it a loop over what may be a loader of data? A model takes its steps in loops, too."""
+    return isinstance(node, ast.For) and _OF_BATCHES.search(ast.unparse(node.iter)) is not None
 
 
 def _shuffled(found: Findings) -> None:
@@ -523,15 +546,17 @@ def _keeps_order(call: ast.Call) -> bool:
     return all(isinstance(one, ast.Constant) and one.value in (False, None) for one in told)
 
 
-def _kept(found: Findings) -> None:
-    """A loop of the program's own recomputes no activations if no word of the program says so; a config still may."""
+def recomputes_nothing(found: Findings, text: str) -> Iterator[Setting]:
+    """A loop of the program's own recomputes no activations if no word of it says so; a config still may.
+
+    Args:
+        found: in the program, all of whose modules were read.
+        text: of the program and of these modules.
+    """
     driver = next((one for one in found.settings if one.key == "training.framework"), None)
-    if driver is None or driver.value not in ("torch", "accelerate") or _RECOMPUTES.search(found.document.text):
+    if driver is None or driver.value not in _LOOPS_OF_ITS_OWN or found.names.stars or _RECOMPUTES.search(text):
         return
-    if found.parts or found.names.relative or found.names.stars or found.dynamic:
-        return
-    where = driver.location
-    found.settings.append(Setting(key="training.gradient_checkpointing", value=False, location=where, presumed=True))
+    yield Setting(key="training.gradient_checkpointing", value=False, location=driver.location, presumed=True)
 
 
 def _workers(call: ast.Call) -> int | None:

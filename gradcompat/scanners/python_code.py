@@ -35,6 +35,7 @@ from gradcompat.scanners.dataclass_parsers import is_lenient, with_inputs
 from gradcompat.scanners.fallbacks import FUNCTIONS, optional_modules
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.local_modules import Followed, Links, Module, Project, follow, project_of
+from gradcompat.scanners.program_inference import recomputes_nothing
 from gradcompat.scanners.reachability import is_main_guard, reached
 from gradcompat.scanners.registry import LIBRARIES
 from gradcompat.scanners.ungraded_calls import KERNELS
@@ -111,7 +112,8 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         facts: Findings | None = None
         if placed is None or is_test or not (kind == "notebook" or _does_something(tree)):
             facts = read(tree, names, place, document)
-        if placed is not None and not is_test and (facts is None or facts.trains):
+        # Lightning's Trainer is given its module by the program that makes both, or by a config.
+        if placed is not None and not is_test and (facts is None or facts.trains or facts.lightning_module is not None):
             project, file = placed
             followed = follow(document, names, project, file)
             statements = reached(tree, names, file, followed.modules, project)
@@ -151,6 +153,8 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     if caught:
         settings.append(Setting(key="code.guarded", value=tuple(caught), location=facts.symbols[caught[0]]))
     unseen = _unseen(document, names, followed, facts)
+    if not unseen:
+        settings += recomputes_nothing(facts, text)
     if unseen and unseen[0].location is not None:
         # What those modules use is used too, and nobody has looked.
         settings.append(Setting(key="code.symbols", value=None, location=unseen[0].location))

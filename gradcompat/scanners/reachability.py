@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 
 from gradcompat.scanners.code_names import Imported, Names
-from gradcompat.scanners.code_syntax import children
+from gradcompat.scanners.code_syntax import asks_for_main, children
 from gradcompat.scanners.local_modules import Mentioned, Module, Project
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -42,10 +42,7 @@ def _imported(module: Module) -> list[ast.stmt]:
 
 def is_main_guard(statement: ast.stmt) -> bool:
     """Is it ``if __name__ == "__main__":``?"""
-    match statement:
-        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()])):
-            return True
-    return False
+    return isinstance(statement, ast.If) and asks_for_main(statement.test)
 
 
 class _Walk:

@@ -130,7 +130,8 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     modules = {module for context in contexts for module in context.modules}
     imported = {index for index, context in enumerate(contexts) if context.source in modules}
     inner = _held(contexts) | _not_chosen(contexts, together=together) | imported
-    referred = {target for targets in named.values() for target in targets} | inner
+    made = _made(contexts)
+    referred = {target for targets in (*named.values(), *made.values()) for target in targets} | inner
     idle = {
         index for index, context in enumerate(contexts) if _trains_nothing(context, [contexts[i] for i in named[index]])
     }
@@ -148,6 +149,7 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
             if index == run
             or (index not in inner and (not instead or contexts[index].composed is None or index in instead))
         ]
+        members[run] += _made_by(members[run], contexts, made)
         used.update(members[run])
     loose = [index for index, context in enumerate(contexts) if index not in used]
     if together or len(runs) == 1:
@@ -165,10 +167,14 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     joined = [
         _joined(_composed([*(contexts[index] for index in members[run]), *launched[run]], budget)) for run in runs
     ]
-    rest = [replace(one, run=one.run and index not in idle) for index, one in enumerate(contexts) if index not in used]
     # The config that a program names is a run without the command line that names another one.
-    joined += [context for context in rest if context.run]
-    rest = [context for context in rest if not context.run]
+    left = [index for index, context in enumerate(contexts) if context.run and index not in used and index not in idle]
+    for index in left:
+        modules_made = _made_by([index], contexts, made)
+        used.update((index, *modules_made))
+        alone_run = [contexts[index], *(contexts[module] for module in modules_made)]
+        joined.append(_joined(alone_run) if modules_made else contexts[index])
+    rest = [replace(one, run=False) for index, one in enumerate(contexts) if index not in used]
     if not runs and rest and together:
         return Assembly((_joined(rest),), ())
     return Assembly(tuple(joined), tuple(rest))
@@ -185,6 +191,23 @@ def _trains_nothing(launch: Context, named: Sequence[Context]) -> bool:
     symbols = [one.value for program in programs for one in program.settings if one.key == SYMBOLS_KEY]
     words = {name.rpartition(".")[2] for value in symbols if isinstance(value, tuple) for name in value}
     return bool(symbols) and None not in symbols and not any(one.run for one in programs) and words.isdisjoint(_STEPS)
+
+
+def _made(contexts: Sequence[Context]) -> dict[int, list[int]]:
+    """The modules whose classes each config has made."""
+    at = {context.source: index for index, context in enumerate(contexts) if context.kind in PROGRAMS}
+    return {
+        index: [at[source] for source in context.makes if source in at]
+        for index, context in enumerate(contexts)
+        if context.makes
+    }
+
+
+def _made_by(members: Sequence[int], contexts: Sequence[Context], made: Mapping[int, Sequence[int]]) -> list[int]:
+    """The modules that the configs of a run have made, but for those that a program of it imports anyhow."""
+    imported = {module for index in members for module in contexts[index].modules}
+    found = dict.fromkeys(one for index in members for one in made.get(index, ()))
+    return [one for one in found if one not in members and contexts[one].source not in imported]
 
 
 def _lying_beside(
@@ -599,9 +622,10 @@ def _joined(members: list[Context]) -> Context:
     settings = _of_named_class(settings)
     settings += _one_process(first, settings)
     settings += _accumulation(members)
+    made = {source for member in members for source in member.makes}  # as little named as modules that are imported
     return replace(
         first,
-        source=" + ".join(member.source for member in members),
+        source=" + ".join(member.source for member in members if member is first or member.source not in made),
         settings=tuple(settings),
         skipped=tuple(skipped for member in members for skipped in member.skipped),
         refers_to=(),

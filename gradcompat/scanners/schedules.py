@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 _PACKAGE = "torch.optim.lr_scheduler"
 _MULTIPLYING = ("SequentialLR", "LinearLR", "ConstantLR")
 _WARM_UP, _RESTARTS = "LinearLR", "CosineAnnealingWarmRestarts"
 _COSINE = "CosineAnnealingLR"
 _STATE = "load_state_dict"
+_PROCESSES = "num_processes"
+_OF_STEPS = re.compile(r"step|warm|iter|epoch|update|total|batches", re.IGNORECASE)  # and not of an optimizer's rate
+_DEEPEST = 3  # names that stand for one another
 # What makes a schedule, and what it is called.
 _SCHEDULE = re.compile(r"sched|LR\b|WarmRestarts|ReduceLROnPlateau", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -28,11 +31,15 @@ def uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
     ``….LinearLR.after_restarts``: warm-ups that are all made behind the schedule with restarts that they lead to.
     ``scheduler.step.at_exchange``: a schedule that steps where accelerate exchanges gradients, and not each time.
     ``scheduler.unprepared``: one that the program makes and hands to no ``prepare`` of accelerate's.
+    ``scheduler.of_all_processes``: one whose steps are multiplied by the number of processes.
     """
     bodies: list[list[ast.stmt]] = [list(statements)]
     unprepared = _unprepared(bodies[0])
     if unprepared is not None:
         yield "scheduler.unprepared", unprepared
+    multiplied = _of_all_processes(bodies[0])
+    if multiplied is not None:
+        yield "scheduler.of_all_processes", multiplied
     for body in bodies:
         nodes = list(_inside(body))
         for node in nodes:
@@ -64,6 +71,37 @@ def _unprepared(statements: Iterable[ast.stmt]) -> ast.AST | None:
     seen = not any(isinstance(one, ast.Starred) for one in prepared)
     first = next(iter(made.values()), None)
     return first if prepared and seen and named.isdisjoint(made) and not any(map(_SCHEDULE.search, named)) else None
+
+
+def _of_all_processes(statements: Iterable[ast.stmt]) -> ast.AST | None:
+    """The first schedule that is given a number of steps into which ``accelerator.num_processes`` goes."""
+    nodes = [node for statement in statements for node in ast.walk(statement)]
+    if not any(isinstance(node, ast.Attribute) and node.attr == _PROCESSES for node in nodes):
+        return None
+    told: dict[str, list[ast.expr]] = {}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
+                told.setdefault(ast.unparse(target), []).append(value)
+    for node in nodes:
+        if isinstance(node, ast.Call) and _SCHEDULE.search(_name(node)):
+            given = [one for one in (*node.args, *(word.value for word in node.keywords)) if _counts(one, told)]
+            if given:
+                return node
+    return None
+
+
+def _counts(value: ast.expr, told: Mapping[str, list[ast.expr]], depth: int = 0) -> bool:
+    """Does the number of processes multiply a value, or one of those that it is made of?"""
+    for node in ast.walk(value):
+        match node:
+            case ast.BinOp(op=ast.Mult(), left=left, right=right):
+                if any(isinstance(side, ast.Attribute) and side.attr == _PROCESSES for side in (left, right)):
+                    return True
+            case ast.Name() | ast.Attribute() if depth < _DEEPEST and _OF_STEPS.search(ast.unparse(node)):
+                if any(_counts(one, told, depth + 1) for one in told.get(ast.unparse(node), ())):
+                    return True
+    return False
 
 
 def _inside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:

@@ -25,7 +25,7 @@ from gradcompat.names import normalise
 from gradcompat.quotation import quoted
 from gradcompat.quotation import reference as quoted_reference
 from gradcompat.sources.build_contexts import build_contexts
-from gradcompat.sources.ngc_images import torch_of_image
+from gradcompat.sources.ngc_images import range_of_image, torch_of_image
 from gradcompat.sources.pip_command import (
     MAX_SCRIPT,
     AuditRequest,
@@ -337,6 +337,8 @@ def _base_image(
         asked.packages.append(Package(name="torch", version=torch[1], build=_variant(tag), location=at))
     elif (ngc := torch_of_image(repository, tag)) is not None:
         asked.packages.append(Package(name="torch", version=ngc[0], build=ngc[1], location=where))
+    elif (between := range_of_image(repository, tag)) is not None:
+        asked.packages.append(Package(name="torch", version=None, specifier=between, unreleased=True, location=where))
     elif repository.rpartition("/")[2] in ("pytorch", "pytorch-nightly"):
         asked.packages.append(Package(name="torch", version=None, specifier="*", location=where))
     if reference != "scratch" and _BARE.fullmatch(repository) is None:

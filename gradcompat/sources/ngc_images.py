@@ -27,7 +27,26 @@ _TORCH = {
 
 def torch_of_image(repository: str, tag: str) -> tuple[str, str] | None:
     """The version of torch and its variant (``cu124``) of an image; None if it is another image, or not known."""
-    match = _TAG.match(tag)
-    if match is None or _IMAGE.fullmatch(repository) is None:
+    release = _release(repository, tag)
+    return None if release is None else _TORCH.get(release)
+
+
+def range_of_image(repository: str, tag: str) -> str | None:
+    """The torch of an image that the table does not name: between those of the images before and after it.
+
+    None if it is another image.
+    """
+    release = _release(repository, tag)
+    if release is None:
         return None
-    return _TORCH.get(f"{match[1]}.{match[2]}")
+    older = [_TORCH[one] for one in sorted(_TORCH) if one < release]
+    newer = [_TORCH[one] for one in sorted(_TORCH) if one > release]
+    first = [f">={older[-1][0].partition('+')[0]}"] if older else []
+    last = [f"<{newer[0][0].partition('a')[0]}"] if newer else []
+    return ",".join(first + last)
+
+
+def _release(repository: str, tag: str) -> str | None:
+    """``22.11`` of ``nvidia/pytorch:22.11-py3``."""
+    match = _TAG.match(tag)
+    return None if match is None or _IMAGE.fullmatch(repository) is None else f"{match[1]}.{match[2]}"

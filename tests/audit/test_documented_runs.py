@@ -104,3 +104,10 @@ def test_an_option_that_a_release_lacks_breaks_who_follows_the_readme(project: P
 def test_a_readme_that_makes_no_sense_is_passed_over(project: Path, text: str) -> None:
     (project / "README.md").write_bytes(text.encode("latin-1"))
     assert [Path(one.source).name for one in runs(project)] == ["train.py"]
+
+
+def test_a_word_for_the_reader_to_fill_in_is_not_told(project: Path) -> None:
+    (project / "README.md").write_text("```bash\ntorchrun --nproc_per_node=N train.py\n```\n")
+    [run] = runs(project)
+    assert not any(one.key == "distributed.processes" for one in run.settings)
+    assert run.skipped == ()

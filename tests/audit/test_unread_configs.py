@@ -45,3 +45,22 @@ def test_a_data_set_is_no_config(tmp_path: Path) -> None:
     (tmp_path / "run.sh").write_text("yolo detect train data=coco8.yaml epochs=3\n", "utf-8")
     contexts, _ = in_folder(tmp_path, ".", root_of_folder(tmp_path, "."))
     assert [context.skipped for context in contexts] == [()]
+
+
+def test_a_group_of_hydra_that_says_nothing_of_the_training(tmp_path: Path) -> None:
+    program = "import hydra\nimport torch\n@hydra.main(config_path='conf', config_name='train')\ndef main(cfg):\n"
+    (tmp_path / "train.py").write_text(
+        f"{program}    loss.backward()\n    torch.optim.SGD(p).step()\nmain()\n", "utf-8"
+    )
+    for name, text in {
+        "conf/train.yaml": "defaults:\n  - logger: none\naccumulate_grad_batches: 2\n",
+        "conf/logger/none.yaml": "logger: null\n",
+        "conf/logger/csv.yaml": "csv:\n  name: out\n",
+        "conf/experiment/one.yaml": "# @package _global_\ndefaults:\n  - override /logger: csv\n"
+        "accumulate_grad_batches: 4\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    contexts, _ = in_folder(tmp_path, ".", root_of_folder(tmp_path, "."))
+    assert any(context.kind == "hydra" for context in contexts)
+    assert [one.what for context in contexts for one in context.skipped] == []

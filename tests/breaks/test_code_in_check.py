@@ -12,11 +12,13 @@ import pytest
 from packaging.version import Version
 
 import gradcompat
+from gradcompat.breaks.code_issues import _history
 from gradcompat.model.issue import CodeRemedy, PackageTerm
 from gradcompat.model.report import Report, ReportedFinding
 from gradcompat.releases import table as tables
 from gradcompat.releases.answers import Parameter, Presence, Signature
 from gradcompat.renderers.registry import RENDERERS
+from gradcompat.versions import VersionSet
 from tests.renderers.reports import rendered
 
 
@@ -115,6 +117,24 @@ def test_a_name_that_a_release_removed(tmp_path: Path) -> None:
 def test_a_name_that_is_not_there_yet(tmp_path: Path) -> None:
     ((_, _, summary),) = told(checked(tmp_path, "trainlib==1.0", "import trainlib\ntrainlib.Extra()\n"))
     assert summary == "trainlib 1.0 has no `trainlib.Extra`: new in 2.0"
+
+
+@pytest.mark.parametrize(
+    ("missing", "unsure", "version", "words"),
+    [
+        ("<3", "<3", "1", ["new in 3"]),
+        ("<2", "<4", "1", ["new in 4 at the latest"]),
+        ("<3 || ==4", "<4 || ==4", "1", ["new in 5"]),
+        (">=3", ">=3", "5", ["removed in 3"]),
+        (">=4", ">=3", "5", ["removed in 4 at the latest"]),
+    ],
+)
+def test_releases_that_could_not_be_read_make_it_the_latest(
+    missing: str, unsure: str, version: str, words: list[str]
+) -> None:
+    releases = [Version(str(number)) for number in range(1, 6)]
+    sets = VersionSet.parse(missing), VersionSet.parse(unsure)
+    assert list(_history(*sets, releases, Version(version), None)) == words
 
 
 def test_a_module_that_is_gone(tmp_path: Path) -> None:

@@ -52,3 +52,26 @@ def test_a_loader_of_language_models_loads_none_that_sees(tmp_path: Path, progra
     (tmp_path / "train.py").write_text(program, "utf-8")
     (reported,) = gradcompat.check(tmp_path, only=["GC-0579"]).findings
     assert reported.finding.status == status
+
+
+@pytest.mark.parametrize(
+    ("taken", "expected"),
+    [
+        ("", "dormant"),
+        (
+            "import cv2\nimport timm\nimport matplotlib.pyplot as plt\ncv2.imread(p)\nplt.plot(x)\ntimm.data()\n",
+            "dormant",
+        ),
+        ("from diffusers import AutoModel\nAutoModel.from_pretrained(p)\n", "dormant"),
+        ("from transformers import AutoTokenizer\nAutoTokenizer.from_pretrained(p)\n", "dormant"),
+        ("from transformers import CLIPTextModelWithProjection as C\nC.from_pretrained(p)\n", "dormant"),
+        ("from transformers import AutoModelForCausalLM\nAutoModelForCausalLM.from_pretrained(p)\n", "conditional"),
+        ("import somebody\nsomebody.model()\n", "conditional"),
+    ],
+)
+def test_who_takes_no_model_of_transformers_trains_none_of_its_classes(
+    tmp_path: Path, taken: str, expected: str
+) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.5.1\ntransformers==4.57.1\n", "utf-8")
+    (tmp_path / "train.py").write_text(f"{taken}{LOOP}", "utf-8")
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0188"]).findings] == [expected]

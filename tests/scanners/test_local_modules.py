@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -319,3 +320,61 @@ def test_what_a_module_imports_is_no_part_of_its_own(tmp_path: Path) -> None:
     names = Names(parse(document.text, "train.py"), Links(*placed))
     (module,) = follow(document, names, *placed).modules
     assert module.statements == ()
+
+
+LOOP = """
+import torch
+from parts.net import Net
+
+def main():
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x, y in loader:
+        net(x).sub(y).square().mean().backward()
+        optimizer.step()
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "stated"),
+    [
+        ("def forward(self, x):\n        return x", [False]),
+        ("def forward(self, x):\n        return torch.utils.checkpoint.checkpoint(self.layer, x)", [True]),
+        ("def __init__(self):\n        self.body = swin(use_checkpoint=True)", []),
+    ],
+)
+def test_a_loop_none_of_whose_modules_recomputes_activations(tmp_path: Path, module: str, stated: list[bool]) -> None:
+    net = f"import torch\nimport torch.utils.checkpoint\nclass Net(torch.nn.Module):\n    {module}\n"
+    net = net if "checkpoint.checkpoint" in module else net.replace("import torch.utils.checkpoint\n", "")
+    program = f"{LOOP}if __name__ == '__main__':\n    main()\n"
+    context = scanned(tmp_path, {"train.py": program, "parts/__init__.py": "", "parts/net.py": net})
+    assert [value for _, _, value in told(context).get("training.gradient_checkpointing", [])] == stated
+
+
+def test_a_module_that_is_not_there_may_recompute(tmp_path: Path) -> None:
+    context = scanned(tmp_path, {"train.py": f"from . import gone\n{LOOP}main()\n", "parts/net.py": "Net = None\n"})
+    assert "training.gradient_checkpointing" not in told(context)
+
+
+@pytest.mark.parametrize("guard", ["__name__ == '__main__'", "'__main__' == __name__"])
+def test_either_way_of_asking_for_the_program(tmp_path: Path, guard: str) -> None:
+    files = {
+        "train.py": f"import torch\nfrom loop import fit\nif {guard}:\n    fit(torch.nn.Linear(2, 2))\n",
+        "loop.py": "import torch\ndef fit(net):\n    torch.optim.SGD(net.parameters()).step()\n    net(x).backward()\n",
+    }
+    context = scanned(tmp_path, files)
+    assert context.run
+    assert context.modules == ("loop.py",)
+
+
+def test_many_modules_with_augmentations_are_read_in_time(tmp_path: Path) -> None:
+    names = [f"a{one}" for one in range(60)]
+    made = "import albumentations as A\n" + "".join(f"{name} = A.Compose([A.Flip()])\n" for name in names)
+    files = {f"data/part{one}.py": made for one in range(60)}
+    imports = "".join(f"from data.part{one} import {', '.join(names)}\n" for one in range(60))
+    used = f"torch.optim.SGD(p).step()\nloss.backward()\nprint({', '.join(names)})\n"
+    started = time.process_time()
+    context = scanned(tmp_path, {"train.py": f"import torch\n{imports}{used}", "data/__init__.py": "", **files})
+    assert "albumentations.Compose.copied" in symbols(context)[0]
+    assert time.process_time() - started < 20  # it was minutes, as each statement looked through all others

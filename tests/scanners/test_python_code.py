@@ -1446,6 +1446,8 @@ _EVALUATE = "def evaluate():\n    model.eval()\n    for batch in dev:\n        p
         (_EVALUATE, "evaluate()\n", []),
         ("", "model.eval()\nfor one in dev:\n    print(model(one))\n", []),
         ("", "    for group in opt.param_groups:\n        print(group)\n", []),
+        ("", "    model.eval()\n    for turn in range(2):\n        print(model(turn))\n", []),
+        ("def evaluate():\n    model.eval()\n    for turn in range(2):\n        model(turn)\n", "    evaluate()\n", []),
     ],
 )
 def test_a_loop_of_ones_own_that_evaluates_between_its_steps(before: str, inside: str, stated: list[bool]) -> None:
@@ -1904,3 +1906,49 @@ def test_a_program_of_graphs_alone_is_read() -> None:
 
 def test_what_is_put_into_another_attribute_is_no_call() -> None:
     assert calls_of("import torch\ntorch.backends.cudnn.benchmark = True\n") == ()
+
+
+@pytest.mark.parametrize(
+    ("loop", "framework"),
+    [
+        ("import lightning\nlightning.Trainer(max_epochs=args.num_train_epochs).fit(module)\n", ["lightning"]),
+        ("import torch\nloss.backward()\ntorch.optim.SGD(p).step()\n", ["torch"]),
+        ("from transformers import Trainer\nTrainer(model, args).train()\n", ["transformers.Trainer"]),
+        (
+            "from transformers import Trainer\nclass Mine(Trainer):\n    def training_step(self):\n"
+            "        self.loss.backward()\n        self.opt.step()\nMine(model, args).train()\n",
+            ["transformers.Trainer"],
+        ),
+    ],
+)
+def test_arguments_of_a_trainer_that_nobody_makes(loop: str, framework: list[str]) -> None:
+    parser = "from transformers import HfArgumentParser, TrainingArguments\nclass Mine(TrainingArguments):\n    pass\n"
+    context = of_text(f"{parser}(args,) = HfArgumentParser(Mine).parse_args_into_dataclasses()\n{loop}")
+    assert [one.value for one in context.settings if one.key == "training.framework"] == framework
+
+
+@pytest.mark.parametrize(
+    ("calls", "steps"),
+    [
+        ("if args.fast:\n    a = Accelerator(gradient_accumulation_steps=1)\n", [1]),
+        (
+            "if args.fast:\n    a = Accelerator(gradient_accumulation_steps=1)\n"
+            "else:\n    a = Accelerator(gradient_accumulation_steps=4)\n",
+            [None],
+        ),
+    ],
+)
+def test_the_only_call_that_makes_the_driver_of_the_loop(calls: str, steps: list[int | None]) -> None:
+    context = of_text(f"from accelerate import Accelerator\n{calls}a.backward(loss)\noptimizer.step()\n")
+    key = "training.gradient_accumulation_steps"
+    assert [one.value for one in context.settings if one.key == key] == steps
+
+
+def test_how_activations_are_recomputed_where_they_are() -> None:
+    context = of_text(
+        "import torch\nfrom torch.utils.checkpoint import checkpoint\nif args.saving:\n"
+        "    x = checkpoint(layer, x, use_reentrant=False)\nx.backward()\ntorch.optim.SGD(p).step()\n"
+    )
+    told = {one.key: one.value for one in context.settings}
+    assert told["training.use_reentrant"] is False
+    assert told["training.gradient_checkpointing"] is None

@@ -179,3 +179,28 @@ def test_a_schedule_that_is_not_prepared(prepared: str, found: list[str]) -> Non
 )
 def test_a_warm_up_that_is_made_behind_the_restarts(text: str, found: bool) -> None:
     assert ("LinearLR.after_restarts" in names(text)) is found
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("get_scheduler('cosine', optimizer, 10, 100 * accelerator.num_processes)", ["scheduler.of_all_processes"]),
+        ("get_scheduler('cosine', optimizer, num_training_steps=steps)", ["scheduler.of_all_processes"]),
+        ("LinearLR(optimizer, total_iters=self.warmup)", ["scheduler.of_all_processes"]),
+        ("get_scheduler('cosine', optimizer, 10, 100)", []),
+        ("get_scheduler('cosine', optimizer, 10, batches)", []),
+    ],
+)
+def test_a_schedule_whose_steps_count_the_processes(made: str, found: list[str]) -> None:
+    text = f"""
+        samples = size * accelerator.num_processes
+        batches = len(loader)
+        total = epochs * accelerator.num_processes
+        steps = total * batches
+        rate = 1e-4 * accelerator.num_processes
+        optimizer = make(parameters, lr=rate)
+        self.warmup = 100 * self.accelerator.num_processes
+        scheduler = {made}
+        loader, scheduler = accelerator.prepare(loader, scheduler)
+    """
+    assert names(text) == found

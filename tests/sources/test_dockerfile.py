@@ -103,7 +103,9 @@ def test_columns_of_the_fixture(line: str) -> None:
         ("pytorch/pytorch:latest", "*", True),
         ("pytorch/pytorch", "*", True),
         ("nvcr.io/nvidia/pytorch:24.10-py3", "2.5.0a0+e000cf0ad9.nv24.10", True),
-        ("nvcr.io/nvidia/pytorch:19.05-py3", "*", True),
+        ("nvcr.io/nvidia/pytorch:19.05-py3", "<2.4.0", True),
+        ("nvcr.io/nvidia/pytorch:25.02-py3", ">=2.6.0a0,<2.7.0", True),
+        ("nvcr.io/nvidia/pytorch:26.03-py3", ">=2.9.0a0", True),
     ],
 )
 def test_images_with_torch(image: str, version: str, gap: bool) -> None:
