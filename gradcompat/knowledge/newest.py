@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gradcompat.knowledge.matrix import label_of, release_key
 from gradcompat.lazy_dataclasses import dataclass
@@ -55,22 +55,26 @@ class NewestRelease:
     torch: tuple[str, ...]
 
 
-def newest_releases(rows: Iterable[Row], issues: Sequence[Issue]) -> tuple[NewestRelease, ...]:
+def newest_releases(
+    rows: Iterable[Row], issues: Sequence[Issue], families: Mapping[str, str]
+) -> tuple[NewestRelease, ...]:
     """The newest measured release of each package, by name.
 
     Args:
         rows: of any packages. Of several rows of one variant, one that is wrong counts.
         issues: the records in force.
+        families: other names of packages → the one that records have.
     """
     groups: dict[str, list[Row]] = {}
     for row in rows:
         if row.measurement.spec.name in BY_NAME and not _planted(row.measurement.spec):
             groups.setdefault(row.package, []).append(row)
-    return tuple(_newest(package, groups[package], issues) for package in sorted(groups))
+    return tuple(_newest(package, groups[package], issues, families) for package in sorted(groups))
 
 
-def _newest(package: str, rows: Sequence[Row], issues: Sequence[Issue]) -> NewestRelease:
+def _newest(package: str, rows: Sequence[Row], issues: Sequence[Issue], families: Mapping[str, str]) -> NewestRelease:
     version = max((row.version for row in rows), key=release_key)
+    canonical = families.get(package, package)
     mine = [row for row in rows if row.version == version]
     verdicts: dict[str, tuple[ProbeSpec, str, str]] = {}
     for row in mine:
@@ -84,7 +88,7 @@ def _newest(package: str, rows: Sequence[Row], issues: Sequence[Issue]) -> Newes
             summary=BY_NAME[spec.name].summary,
             variant=label_of(spec),
             verdict=text,
-            records=tuple(issue.id for issue in issues if _shows(issue, spec, package, version)),
+            records=tuple(issue.id for issue in issues if _shows(issue, spec, canonical, version)),
         )
         for spec, outcome, text in verdicts.values()
         if outcome == "reproduced"
