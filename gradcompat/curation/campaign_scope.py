@@ -10,7 +10,7 @@ from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.model.release import Catalogue, Release
 from gradcompat.names import normalise
-from gradcompat.recipes.table import BY_NAME, needed
+from gradcompat.recipes.table import BY_NAME, uses
 from gradcompat.versions import VersionSet, parse_version
 
 
@@ -54,7 +54,6 @@ def of_newest(package: str, specs: Sequence[ProbeSpec], base: KnowledgeBase) -> 
         UsageError: if nothing of this shows anything.
     """
     canonical = base.names.families.get(package, package)
-    modules = {package.replace("-", "_"), canonical.replace("-", "_")}
     every = {str(spec): spec for spec in specs}
     for recipe in dict.fromkeys(spec.name for spec in specs):
         for parameters in BY_NAME[recipe].variants:
@@ -68,19 +67,13 @@ def of_newest(package: str, specs: Sequence[ProbeSpec], base: KnowledgeBase) -> 
     found = [
         spec
         for text, spec in every.items()
-        if not modules.isdisjoint(_used(spec)) and (text in asked or canonical in shown.get(text, {canonical}))
+        if uses(spec, package, base.names.families) and (text in asked or canonical in shown.get(text, {canonical}))
     ]
     if not found:
         raise UsageError(
             f"none of these probes uses `{package}`", hint="leave `--newest` away to run them all the same"
         )
     return found
-
-
-def _used(spec: ProbeSpec) -> set[str]:
-    """The packages that a probe needs or imports, as modules."""
-    named = (str(spec.parameters.get(name, "")).partition(".")[0] for name in ("module", "after"))
-    return {*needed(spec), *named}
 
 
 def _spoken_of(issue: Issue) -> set[str]:

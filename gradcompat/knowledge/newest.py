@@ -8,7 +8,7 @@ from gradcompat.knowledge.matrix import label_of, release_key
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.model.probe import ProbeSpec, Row
-from gradcompat.recipes.table import BY_NAME
+from gradcompat.recipes.table import BY_NAME, uses
 from gradcompat.recipes.verdict import judge
 from gradcompat.versions import parse_version
 
@@ -80,6 +80,12 @@ def _newest(package: str, rows: Sequence[Row], issues: Sequence[Issue], families
     for row in mine:
         outcome, text = judge(BY_NAME[row.measurement.spec.name], row.measurement)
         spec = row.measurement.spec
+        if (
+            outcome == "reproduced"
+            and not uses(spec, package, families)
+            and not _named(issues, spec, canonical, version)
+        ):
+            continue  # it is the defect of another package, which happened to be measured with this one
         if str(spec) not in verdicts or outcome == "reproduced":
             verdicts[str(spec)] = (spec, outcome, text)
     wrong = [
@@ -88,7 +94,7 @@ def _newest(package: str, rows: Sequence[Row], issues: Sequence[Issue], families
             summary=BY_NAME[spec.name].summary,
             variant=label_of(spec),
             verdict=text,
-            records=tuple(issue.id for issue in issues if _shows(issue, spec, canonical, version)),
+            records=tuple(issue.id for issue in issues if _shows(issue, spec, canonical, version) is not False),
         )
         for spec, outcome, text in verdicts.values()
         if outcome == "reproduced"
@@ -106,8 +112,12 @@ def _newest(package: str, rows: Sequence[Row], issues: Sequence[Issue], families
     )
 
 
-def _shows(issue: Issue, spec: ProbeSpec, package: str, version: str) -> bool:
-    """Whether a probe is that of a record which holds in the release, or that leaves the package open."""
+def _named(issues: Sequence[Issue], spec: ProbeSpec, package: str, version: str) -> bool:
+    return any(_shows(issue, spec, package, version) for issue in issues)
+
+
+def _shows(issue: Issue, spec: ProbeSpec, package: str, version: str) -> bool | None:
+    """Whether a probe is that of a record which holds in the release; None for one that leaves the package open."""
     if all(probe.spec != spec for probe in issue.probes):
         return False
     parsed = parse_version(version)
@@ -117,7 +127,9 @@ def _shows(issue: Issue, spec: ProbeSpec, package: str, version: str) -> bool:
         for term in combination.terms
         if isinstance(term, PackageTerm) and term.name == package
     ]
-    return not terms or any(term.versions is not None and parsed in term.versions for term in terms if parsed)
+    if not terms:
+        return None
+    return any(term.versions is not None and parsed in term.versions for term in terms if parsed)
 
 
 def _planted(spec: ProbeSpec) -> bool:

@@ -84,3 +84,14 @@ def test_another_name_of_a_package_has_the_same_records() -> None:
     for package in ("pytorch-lightning", "lightning"):
         (found,) = newest_releases([replace(row, package=package)], ISSUES, FAMILIES)
         assert found.wrong[0].records == ("GC-0381",)
+
+
+def test_the_defect_of_another_package_is_not_told_of_one_that_the_probe_does_without() -> None:
+    """GC-0209 is about windows in a loop with accelerate, which a row of transformers had beside it."""
+    rows = [row for row in load_rows() if str(row.measurement.spec) == "accumulation_beyond_trainer(tail=True)"]
+    of = {package: [row for row in rows if row.package == package] for package in ("accelerate", "transformers")}
+    (found,) = newest_releases(of["accelerate"], ISSUES, FAMILIES)
+    assert [cell.records for cell in found.wrong] == [("GC-0209",)]
+    (last,) = [row for row in of["transformers"] if row.version == "5.24.0"]
+    (found,) = newest_releases([last], ISSUES, FAMILIES)
+    assert (found.wrong, found.right, found.undecided) == ((), 0, 0)
