@@ -47,8 +47,8 @@ def specs_of(package: str, probes: Sequence[str], base: KnowledgeBase) -> list[P
 def of_newest(package: str, specs: Sequence[ProbeSpec], base: KnowledgeBase) -> list[ProbeSpec]:
     """What shows something of the newest release of a package: probes, and the other variants of their recipes.
 
-    A probe that does without the package shows nothing of it, and what a record of other packages alone has shown is
-    measured with those.
+    A probe that does without the package shows nothing of it, and what records of other packages alone have shown, also
+    with further parameters, is measured with those.
 
     Raises:
         UsageError: if nothing of this shows anything.
@@ -59,21 +59,24 @@ def of_newest(package: str, specs: Sequence[ProbeSpec], base: KnowledgeBase) -> 
         for parameters in BY_NAME[recipe].variants:
             spec = ProbeSpec(name=recipe, parameters=parameters)
             every.setdefault(str(spec), spec)
-    shown: dict[str, set[str]] = {}
-    for issue in base.in_force():
-        for probe in issue.probes:
-            shown.setdefault(str(probe.spec), set()).update(_spoken_of(issue))
+    shown = [(probe.spec, canonical in _spoken_of(issue)) for issue in base.in_force() for probe in issue.probes]
     asked = {str(spec) for spec in specs}
     found = [
         spec
         for text, spec in every.items()
-        if uses(spec, package, base.names.families) and (text in asked or canonical in shown.get(text, {canonical}))
+        if uses(spec, package, base.names.families) and (text in asked or not _of_others(spec, shown))
     ]
     if not found:
         raise UsageError(
             f"none of these probes uses `{package}`", hint="leave `--newest` away to run them all the same"
         )
     return found
+
+
+def _of_others(spec: ProbeSpec, shown: Sequence[tuple[ProbeSpec, bool]]) -> bool:
+    """Whether records have shown this, and none of them speaks of the package."""
+    ours = [own for other, own in shown if other.within(spec)]
+    return bool(ours) and not any(ours)
 
 
 def _spoken_of(issue: Issue) -> set[str]:

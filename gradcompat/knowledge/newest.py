@@ -61,7 +61,8 @@ def newest_releases(
     """The newest measured release of each package, by name.
 
     Args:
-        rows: of any packages. Of several rows of one variant, one that is wrong counts.
+        rows: of any packages. Of several rows of one variant, one that is wrong counts; one that was measured beside a
+            release that somebody chose counts where there is no other.
         issues: the records in force.
         families: other names of packages → the one that records have.
     """
@@ -76,6 +77,8 @@ def _newest(package: str, rows: Sequence[Row], issues: Sequence[Issue], families
     version = max((row.version for row in rows), key=release_key)
     canonical = families.get(package, package)
     mine = [row for row in rows if row.version == version]
+    plain = {str(row.measurement.spec) for row in mine if not row.beside}
+    mine = [row for row in mine if not row.beside or str(row.measurement.spec) not in plain]
     verdicts: dict[str, tuple[ProbeSpec, str, str]] = {}
     for row in mine:
         outcome, text = judge(BY_NAME[row.measurement.spec.name], row.measurement)
@@ -88,13 +91,14 @@ def _newest(package: str, rows: Sequence[Row], issues: Sequence[Issue], families
             continue  # it is the defect of another package, which happened to be measured with this one
         if str(spec) not in verdicts or outcome == "reproduced":
             verdicts[str(spec)] = (spec, outcome, text)
+    reproduced = [spec for spec, outcome, _ in verdicts.values() if outcome == "reproduced"]
     wrong = [
         WrongCell(
             recipe=spec.name,
             summary=BY_NAME[spec.name].summary,
             variant=label_of(spec),
             verdict=text,
-            records=tuple(issue.id for issue in issues if _shows(issue, spec, canonical, version) is not False),
+            records=_records(spec, reproduced, issues, canonical, version),
         )
         for spec, outcome, text in verdicts.values()
         if outcome == "reproduced"
@@ -110,6 +114,20 @@ def _newest(package: str, rows: Sequence[Row], issues: Sequence[Issue], families
         dates=(dates[0], dates[-1]),
         torch=tuple(sorted({row.measurement.packages.get("torch", "") for row in mine} - {""})),
     )
+
+
+def _records(
+    spec: ProbeSpec, reproduced: Sequence[ProbeSpec], issues: Sequence[Issue], package: str, version: str
+) -> tuple[str, ...]:
+    """Those whose probe it is; if there are none, those of what is wrong without its further parameters."""
+
+    def of(one: ProbeSpec) -> list[str]:
+        return [issue.id for issue in issues if _shows(issue, one, package, version) is not False]
+
+    found = of(spec)
+    if not found:
+        found = [record for other in reproduced if other != spec and other.within(spec) for record in of(other)]
+    return tuple(dict.fromkeys(found))
 
 
 def _named(issues: Sequence[Issue], spec: ProbeSpec, package: str, version: str) -> bool:

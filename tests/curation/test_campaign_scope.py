@@ -55,3 +55,6 @@ def test_what_a_record_of_others_has_shown_is_measured_with_those() -> None:
     assert t5 in map(str, of_newest("transformers", specs_of("transformers", [], base), base))
     assert t5 not in map(str, of_newest("accelerate", specs_of("accelerate", [], base), base))
     assert t5 in map(str, of_newest("accelerate", specs_of("accelerate", ["GC-0184"], base), base))
+    own = "accumulation_equivalence(compute_loss=own, labels=unequal, model=llama)"
+    assert own in map(str, of_newest("transformers", specs_of("transformers", [], base), base))
+    assert own not in map(str, of_newest("accelerate", specs_of("accelerate", [], base), base))

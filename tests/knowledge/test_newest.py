@@ -48,6 +48,16 @@ def test_what_failed_there_has_no_verdict() -> None:
     assert (both.undecided, len(both.wrong)) == (0, 1)
 
 
+def test_what_was_measured_beside_a_chosen_release_gives_way_to_what_an_install_brings() -> None:
+    (wrong,) = [row for row in ROWS if row.version == "4.49.0"]
+    (right,) = [row for row in ROWS if row.version == "4.48.3"]
+    wrong = replace(wrong, version="4.48.3", beside={"accelerate": "0.30.0"})
+    (found,) = newest_releases([wrong, right], ISSUES, FAMILIES)
+    assert (found.right, found.wrong) == (1, ())
+    (found,) = newest_releases([wrong], ISSUES, FAMILIES)
+    assert len(found.wrong) == 1
+
+
 def test_a_planted_defect_says_nothing() -> None:
     for row in load_rows():
         recipe = BY_NAME[row.measurement.spec.name]
@@ -95,3 +105,18 @@ def test_the_defect_of_another_package_is_not_told_of_one_that_the_probe_does_wi
     (last,) = [row for row in of["transformers"] if row.version == "5.24.0"]
     (found,) = newest_releases([last], ISSUES, FAMILIES)
     assert (found.wrong, found.right, found.undecided) == ((), 0, 0)
+
+
+def test_a_further_parameter_has_the_records_of_what_is_wrong_without_it() -> None:
+    base = next(
+        row
+        for row in load_rows()
+        if (row.package, row.version, str(row.measurement.spec)) == ("peft", "0.21.2", "gradient_flow(setup=lora)")
+        and row.beside == {"transformers": "4.57.6"}
+    )
+    spec = replace(base.measurement.spec, parameters={"setup": "lora", "through": "trainer"})
+    further = replace(base, measurement=replace(base.measurement, spec=spec))
+    (found,) = newest_releases([base, further], ISSUES, FAMILIES)
+    assert {cell.records for cell in found.wrong} == {("GC-0002",)}
+    (alone,) = newest_releases([further], ISSUES, FAMILIES)
+    assert alone.wrong[0].records == ()  # it may be wrong for another reason
