@@ -120,3 +120,21 @@ def test_a_further_parameter_has_the_records_of_what_is_wrong_without_it() -> No
     assert {cell.records for cell in found.wrong} == {("GC-0002",)}
     (alone,) = newest_releases([further], ISSUES, FAMILIES)
     assert alone.wrong[0].records == ()  # it may be wrong for another reason
+
+
+def test_a_record_of_another_quantity_is_not_named() -> None:
+    """GC-0102 stops there beside PEFT 0.19; beside 0.21 the adapter is made, and the experts have none (GC-0097)."""
+    spec = "expert_adapters(model=qwen2_moe, names=all-linear)"
+    rows = {
+        row.version: row for row in load_rows() if (row.package, str(row.measurement.spec)) == ("transformers", spec)
+    }
+    (found,) = newest_releases([rows["5.24.0"]], ISSUES, FAMILIES)
+    assert found.wrong[0].records == ()
+    plain = next(
+        row
+        for row in load_rows()
+        if (row.package, row.version, str(row.measurement.spec))
+        == ("transformers", "5.24.0", "expert_adapters(model=qwen2_moe)")
+    )
+    (found,) = newest_releases([rows["5.24.0"], plain], ISSUES, FAMILIES)
+    assert {cell.records for cell in found.wrong} == {("GC-0097",)}
