@@ -33,7 +33,8 @@ def _reports() -> list[Path]:
 
 def table() -> str:
     """A section for each release in which something is wrong, and a line for the others."""
-    found = newest_releases(load_rows(), load().in_force())
+    base = load()
+    found = newest_releases(load_rows(), base.in_force(), base.names.families)
     lines = [""]
     for release in sorted(found, key=lambda one: (-len(one.wrong), one.package)):
         if release.wrong:

@@ -7,8 +7,8 @@
 `--python` is an interpreter with torch 2.13.0, transformers 4.49.0, accelerate 1.4.0 and peft 0.15.0; the other
 releases are laid over it, from the package index where they are not in `--layers` yet. A cell that could not be run is
 not in the table. Every row remembers the code of the guard that it was run with, as git names the folder. With `--keep`
-the rows of other code are run again, the affected cells first, until `--minutes` are over; the table says how many rows
-are of today's code.
+the rows of other code are run again, the affected cells first, or with `--healthy-first` those in which nothing may be
+told, until `--minutes` are over; the table says how many rows are of today's code.
 """
 
 from __future__ import annotations
@@ -104,6 +104,7 @@ def main() -> int:
     options.add_argument("--keep", type=Path, help="a file of what was found; rows of today's code are not run again")
     options.add_argument("--minutes", type=float, help="begin no more cells after this time; older rows stay")
     options.add_argument("--first", default="", help="cells with this in their name before all others")
+    options.add_argument("--healthy-first", action="store_true", help="look for false alarms before all else")
     options.add_argument("--no-run", action="store_true", help="only the cells that --keep has")
     arguments = options.parse_args()
     chosen = [cell for cell in cells() if arguments.only in cell.name]
@@ -114,7 +115,11 @@ def main() -> int:
         chosen = [cell for cell in chosen if cell.name in kept]
     engine = _engine()
     ends = math.inf if arguments.minutes is None else time.monotonic() + 60 * arguments.minutes
-    for some in [] if arguments.no_run else batches(outdated(chosen, kept, engine), arguments.first):
+    for some in (
+        []
+        if arguments.no_run
+        else batches(outdated(chosen, kept, engine), arguments.first, healthy_first=arguments.healthy_first)
+    ):
         if time.monotonic() > ends:
             break
         for outcome in run(some, arguments.python, arguments.layers):
@@ -143,16 +148,17 @@ def outdated(chosen: Iterable[Cell], kept: Mapping[str, Any], engine: str) -> li
     return [cell for cell in chosen if _code(str(kept.get(cell.name, {}).get("engine", ""))) != _code(engine)]
 
 
-def batches(chosen: Iterable[Cell], first: str) -> Iterator[list[Cell]]:
+def batches(chosen: Iterable[Cell], first: str, *, healthy_first: bool = False) -> Iterator[list[Cell]]:
     """Cells of one stack for one process, in the order in which they are worth their time.
 
     Args:
         chosen: cells.
         first: cells with this in their name come first; among equals the affected ones do.
+        healthy_first: among equals the healthy ones do.
     """
     groups: dict[tuple[bool, bool, str], list[Cell]] = defaultdict(list)
     for cell in chosen:
-        groups[not (first and first in cell.name), cell.healthy, cell.stack].append(cell)
+        groups[not (first and first in cell.name), cell.healthy != healthy_first, cell.stack].append(cell)
     for key in sorted(groups, key=lambda key: key[:2]):
         for start in range(0, len(groups[key]), _CELLS_OF_A_PROCESS):
             yield groups[key][start : start + _CELLS_OF_A_PROCESS]

@@ -13,7 +13,7 @@ from types import FrameType
 
 from gradcompat.cli.console import package_index
 from gradcompat.curation.campaign import Campaign
-from gradcompat.curation.campaign_scope import held_releases, releases_in, specs_of, with_variants
+from gradcompat.curation.campaign_scope import held_releases, of_newest, releases_in, specs_of
 from gradcompat.curation.executors import executor_of
 from gradcompat.errors import IndexUnavailable, UsageError
 from gradcompat.index.catalog import Lookup
@@ -38,7 +38,7 @@ class Measuring:
         package: whose releases are varied.
         probes: ids of records and names of recipes; without one, every probe of the records that speak of the package.
         versions: which releases, as a set of versions.
-        newest: of these the newest alone, with every variant of each recipe.
+        newest: of these the newest alone, beside the newest companions, with every variant of each recipe.
         bisect: look only for the places where verdicts change.
         again: also measure what an earlier run could not.
         python: the interpreter of the base, which has torch.
@@ -85,9 +85,10 @@ def measure(asked: Measuring, lookup: Lookup) -> int:
     if not _DEVICE.fullmatch(asked.device):
         hint = "known: cpu, cuda, cuda:N, mps, xpu, xpu:N"
         raise UsageError(f"`--device {asked.device}` is not known", hint=hint)
-    specs = specs_of(name, asked.probes, load())
+    knowledge = load()
+    specs = specs_of(name, asked.probes, knowledge)
     if asked.newest:
-        specs = with_variants(specs)
+        specs = of_newest(name, specs, knowledge)
     # Probes run in folders of their own.
     cache = Path(asked.layers).absolute() if asked.layers is not None else _default_cache()
     kept = Path(asked.folder)
@@ -121,6 +122,7 @@ def measure(asked: Measuring, lookup: Lookup) -> int:
                 rows=rows,
                 say=_say,
                 today=date.today,
+                current=asked.newest,
             )
             campaign.run(asked.jobs, executor, local=asked.scheduler is None, bisect=asked.bisect)
         status = 3 if campaign.lost else 0

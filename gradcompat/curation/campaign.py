@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -28,6 +28,7 @@ class Campaign:
     """Probes over the releases of a package: what is wanted, what is there, and what came to nothing.
 
     Attributes:
+        current: measure with what an install of today brings, a recipe at a time, and say why what did not run.
         rows: every row that is kept, those of earlier runs too.
         say: is told what happens, a sentence at a time.
         today: the day that a row is dated with.
@@ -47,6 +48,7 @@ class Campaign:
     rows: list[Row]
     say: Callable[[str], object]
     today: Callable[[], date]
+    current: bool = False
     lost: set[tuple[str, str]] = field(default_factory=set)
     measured: int = 0
 
@@ -82,9 +84,10 @@ class Campaign:
             seed=self.seed,
             today=self.today(),
             origin=self.origin,
+            current=self.current,
         )
         cells = sum(len(task.specs) for task in left)
-        self.say(f"{counted(cells, 'cell')} to measure in {counted(len(left), 'release')}")
+        self.say(f"{counted(cells, 'cell')} to measure in {counted(len({task.version for task in left}), 'release')}")
         count = 0
 
         def keep(task: Task, rows: tuple[Row, ...]) -> None:
@@ -93,7 +96,11 @@ class Campaign:
             self.rows += rows
             self.measured += len(rows)
             count += len(task.specs)
-            self.say(f"{count} of {cells}: {task.package} {task.version}: {_states(rows)}")
+            about = f"{task.specs[0].name}: " if self.current else ""
+            self.say(f"{count} of {cells}: {task.package} {task.version}: {about}{_states(rows)}")
+            if self.current:
+                for sentence in _not_run(rows):
+                    self.say(sentence)
             missing = {str(spec) for spec in task.specs} - {str(row.measurement.spec) for row in rows}
             if missing:
                 self._lose(task, missing, "; ".join(task.unknown) or f"there is no device `{task.device}` for it now")
@@ -142,3 +149,14 @@ class Campaign:
 def _states(rows: Sequence[Row]) -> str:
     states = [row.measurement.state for row in rows]
     return ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)) or "nothing"
+
+
+def _not_run(rows: Sequence[Row]) -> Iterator[str]:
+    """Why probes have no measurement, each reason once."""
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row.measurement.state != "measured":
+            reasons.setdefault(row.measurement.reason, []).append(str(row.measurement.spec))
+    for reason, specs in reasons.items():
+        others = f" and {counted(len(specs) - 1, 'other')}" if len(specs) > 1 else ""
+        yield f"  {specs[0]}{others} did not run: {reason}"

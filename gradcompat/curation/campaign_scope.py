@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.model.issue import PackageTerm
+from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.model.release import Catalogue, Release
 from gradcompat.names import normalise
-from gradcompat.recipes.table import BY_NAME
+from gradcompat.recipes.table import BY_NAME, uses
 from gradcompat.versions import VersionSet, parse_version
 
 
@@ -35,25 +35,53 @@ def specs_of(package: str, probes: Sequence[str], base: KnowledgeBase) -> list[P
             raise UsageError(f"`{issue.id}` has no probe", hint=f"`gradcompat explain {issue.id}` has its evidence")
         found |= {str(probe.spec): probe.spec for probe in issue.probes}
     if not probes:
+        canonical = base.names.families.get(package, package)
         for issue in base.in_force():
-            terms = (
-                term for combination in issue.affected for term in combination.terms if isinstance(term, PackageTerm)
-            )
-            if any(term.name == package for term in terms):
+            if canonical in _spoken_of(issue):
                 found |= {str(probe.spec): probe.spec for probe in issue.probes}
     if not found:
         raise UsageError(f"no record that mentions `{package}` has a probe", hint="name a record or a recipe")
     return list(found.values())
 
 
-def with_variants(specs: Sequence[ProbeSpec]) -> list[ProbeSpec]:
-    """Probes, and behind them every other variant of their recipes: model families, settings, ways to train."""
-    found = {str(spec): spec for spec in specs}
+def of_newest(package: str, specs: Sequence[ProbeSpec], base: KnowledgeBase) -> list[ProbeSpec]:
+    """What shows something of the newest release of a package: probes, and the other variants of their recipes.
+
+    A probe that does without the package shows nothing of it, and what records of other packages alone have shown, also
+    with further parameters, is measured with those.
+
+    Raises:
+        UsageError: if nothing of this shows anything.
+    """
+    canonical = base.names.families.get(package, package)
+    every = {str(spec): spec for spec in specs}
     for recipe in dict.fromkeys(spec.name for spec in specs):
         for parameters in BY_NAME[recipe].variants:
             spec = ProbeSpec(name=recipe, parameters=parameters)
-            found.setdefault(str(spec), spec)
-    return list(found.values())
+            every.setdefault(str(spec), spec)
+    shown = [(probe.spec, canonical in _spoken_of(issue)) for issue in base.in_force() for probe in issue.probes]
+    asked = {str(spec) for spec in specs}
+    found = [
+        spec
+        for text, spec in every.items()
+        if uses(spec, package, base.names.families) and (text in asked or not _of_others(spec, shown))
+    ]
+    if not found:
+        raise UsageError(
+            f"none of these probes uses `{package}`", hint="leave `--newest` away to run them all the same"
+        )
+    return found
+
+
+def _of_others(spec: ProbeSpec, shown: Sequence[tuple[ProbeSpec, bool]]) -> bool:
+    """Whether records have shown this, and none of them speaks of the package."""
+    ours = [own for other, own in shown if other.within(spec)]
+    return bool(ours) and not any(ours)
+
+
+def _spoken_of(issue: Issue) -> set[str]:
+    """The packages in the conditions of a record."""
+    return {term.name for combination in issue.affected for term in combination.terms if isinstance(term, PackageTerm)}
 
 
 def releases_in(name: str, wanted: VersionSet, catalogue: Catalogue) -> list[Release]:

@@ -19,7 +19,7 @@ from gradcompat.recipes.verdict import judge, wrong_values
 from gradcompat.versions import parse_version
 
 SHIPPED = Path(__file__).parent / "measured.json"
-FORMAT = 1
+FORMAT = 2
 _WORST: tuple[Outcome | None, ...] = ("reproduced", "not_reproduced", "inconclusive", "skipped", None)
 _SIGNS = {"reproduced": "X", "not_reproduced": ".", "inconclusive": "?", "skipped": "-"}
 _MEANINGS = {
@@ -51,7 +51,7 @@ def compile_rows(rows: Sequence[Row]) -> dict[str, Any]:
         judged = {expectation.value for expectation in (*recipe.expectations, *recipe.controls)}
         values = {name: _short(value) for name, value in measurement.values.items() if name in judged}
         made_with = [measurement.packages.get("torch"), measurement.python, measurement.device, row.date]
-        group["rows"].append([row.version, measurement.state, measurement.reason, values, made_with])
+        group["rows"].append([row.version, measurement.state, measurement.reason, values, made_with, dict(row.beside)])
     return {"format": FORMAT, "groups": list(groups.values())}
 
 
@@ -83,7 +83,7 @@ def load_rows(path: Path = SHIPPED) -> tuple[Row, ...]:
 
 
 def _row(group: dict[str, Any], row: list[Any]) -> Row:
-    version, state, reason, values, (torch, python, device, date) = row
+    version, state, reason, values, (torch, python, device, date), beside = row
     measurement = Measurement(
         spec=ProbeSpec(name=group["probe"], parameters=group["parameters"]),
         state=state,
@@ -93,7 +93,15 @@ def _row(group: dict[str, Any], row: list[Any]) -> Row:
         python=python,
         device=device,
     )
-    return Row(package=group["package"], version=version, measurement=measurement, platform="", digest="", date=date)
+    return Row(
+        package=group["package"],
+        version=version,
+        measurement=measurement,
+        platform="",
+        digest="",
+        date=date,
+        beside=beside,
+    )
 
 
 def matrices(rows: Iterable[Row]) -> tuple[Matrix, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gradcompat.knowledge.matrix import label_of, release_key
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.model.probe import ProbeSpec, Row
-from gradcompat.recipes.table import BY_NAME
-from gradcompat.recipes.verdict import judge
+from gradcompat.recipes.table import BY_NAME, uses
+from gradcompat.recipes.verdict import judge, wrong_values
 from gradcompat.versions import parse_version
 
 
@@ -55,38 +55,58 @@ class NewestRelease:
     torch: tuple[str, ...]
 
 
-def newest_releases(rows: Iterable[Row], issues: Sequence[Issue]) -> tuple[NewestRelease, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """A probe, and which of its values are not what they have to be."""
+
+    spec: ProbeSpec
+    wrong: frozenset[str]
+
+
+def newest_releases(
+    rows: Iterable[Row], issues: Sequence[Issue], families: Mapping[str, str]
+) -> tuple[NewestRelease, ...]:
     """The newest measured release of each package, by name.
 
     Args:
-        rows: of any packages. Of several rows of one variant, one that is wrong counts.
+        rows: of any packages. Of several rows of one variant, one that is wrong counts; one that was measured beside a
+            release that somebody chose counts where there is no other.
         issues: the records in force.
+        families: other names of packages → the one that records have.
     """
     groups: dict[str, list[Row]] = {}
     for row in rows:
         if row.measurement.spec.name in BY_NAME and not _planted(row.measurement.spec):
             groups.setdefault(row.package, []).append(row)
-    return tuple(_newest(package, groups[package], issues) for package in sorted(groups))
+    return tuple(_newest(package, groups[package], issues, families) for package in sorted(groups))
 
 
-def _newest(package: str, rows: Sequence[Row], issues: Sequence[Issue]) -> NewestRelease:
+def _newest(package: str, rows: Sequence[Row], issues: Sequence[Issue], families: Mapping[str, str]) -> NewestRelease:
     version = max((row.version for row in rows), key=release_key)
+    canonical = families.get(package, package)
     mine = [row for row in rows if row.version == version]
-    verdicts: dict[str, tuple[ProbeSpec, str, str]] = {}
+    plain = {str(row.measurement.spec) for row in mine if not row.beside}
+    mine = [row for row in mine if not row.beside or str(row.measurement.spec) not in plain]
+    verdicts: dict[str, tuple[_Seen, str, str]] = {}
     for row in mine:
-        outcome, text = judge(BY_NAME[row.measurement.spec.name], row.measurement)
-        spec = row.measurement.spec
-        if str(spec) not in verdicts or outcome == "reproduced":
-            verdicts[str(spec)] = (spec, outcome, text)
+        recipe = BY_NAME[row.measurement.spec.name]
+        outcome, text = judge(recipe, row.measurement)
+        seen = _Seen(spec=row.measurement.spec, wrong=frozenset(wrong_values(recipe, row.measurement)))
+        ours = uses(seen.spec, package, families) or any(_shows(issue, seen, canonical, version) for issue in issues)
+        if outcome == "reproduced" and not ours:
+            continue  # it is the defect of another package, which happened to be measured with this one
+        if str(seen.spec) not in verdicts or outcome == "reproduced":
+            verdicts[str(seen.spec)] = (seen, outcome, text)
+    reproduced = [seen for seen, outcome, _ in verdicts.values() if outcome == "reproduced"]
     wrong = [
         WrongCell(
-            recipe=spec.name,
-            summary=BY_NAME[spec.name].summary,
-            variant=label_of(spec),
+            recipe=seen.spec.name,
+            summary=BY_NAME[seen.spec.name].summary,
+            variant=label_of(seen.spec),
             verdict=text,
-            records=tuple(issue.id for issue in issues if _shows(issue, spec, package, version)),
+            records=_records(seen, reproduced, issues, canonical, version),
         )
-        for spec, outcome, text in verdicts.values()
+        for seen, outcome, text in verdicts.values()
         if outcome == "reproduced"
     ]
     dates = sorted(row.date for row in mine)
@@ -102,18 +122,41 @@ def _newest(package: str, rows: Sequence[Row], issues: Sequence[Issue]) -> Newes
     )
 
 
-def _shows(issue: Issue, spec: ProbeSpec, package: str, version: str) -> bool:
-    """Whether a probe is that of a record which holds in the release, or that leaves the package open."""
-    if all(probe.spec != spec for probe in issue.probes):
+def _records(
+    seen: _Seen, reproduced: Sequence[_Seen], issues: Sequence[Issue], package: str, version: str
+) -> tuple[str, ...]:
+    """Those whose probe it is; if there are none, those of what is wrong without its further parameters."""
+
+    def of(one: _Seen) -> list[str]:
+        return [issue.id for issue in issues if _shows(issue, one, package, version) is not False]
+
+    found = of(seen)
+    if not found:
+        less = [other for other in reproduced if other.spec != seen.spec and other.spec.within(seen.spec)]
+        found = [record for other in less for record in of(other)]
+    return tuple(dict.fromkeys(found))
+
+
+def _shows(issue: Issue, seen: _Seen, package: str, version: str) -> bool | None:
+    """Whether a record whose probe this is holds in the release; None for one that leaves the package open."""
+    probes = [
+        probe
+        for probe in issue.probes
+        if probe.spec == seen.spec and (not probe.quantities or seen.wrong.intersection(probe.quantities))
+    ]
+    if not probes:
         return False
     parsed = parse_version(version)
     terms = [
         term
-        for combination in issue.affected
+        for position, combination in enumerate(issue.affected)
+        if any(probe.proves(position) for probe in probes)
         for term in combination.terms
         if isinstance(term, PackageTerm) and term.name == package
     ]
-    return not terms or any(term.versions is not None and parsed in term.versions for term in terms if parsed)
+    if not terms:
+        return None
+    return any(term.versions is not None and parsed in term.versions for term in terms if parsed)
 
 
 def _planted(spec: ProbeSpec) -> bool:

@@ -28,6 +28,10 @@ class ProbeSpec:
             return self.name
         return f"{self.name}({', '.join(f'{key}={value}' for key, value in sorted(self.parameters.items()))})"
 
+    def within(self, other: ProbeSpec) -> bool:
+        """Whether another one is the same with further parameters, or with none."""
+        return self.name == other.name and self.parameters.items() <= other.parameters.items()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:

@@ -2,7 +2,10 @@
 
 A requirement that the base already satisfies takes nothing; for any other the newest release is chosen that satisfies
 it and was uploaded no later than a month after the release that asks, because a companion of years later may no longer
-work with it, whatever the metadata allow.
+work with it, whatever the metadata allow. Who asks what an install of today brings gets the newest of all.
+
+A companion that excludes the release gives way to an older one, and a choice that a later requirement excludes is made
+again.
 """
 
 from __future__ import annotations
@@ -24,7 +27,10 @@ from gradcompat.model.release import Catalogue, Release
 from gradcompat.probes.overlay_environments import Base
 
 _GRACE = timedelta(days=30)
-_DEEPEST = 40
+_DEEPEST = 60
+_MOST_TRIES = 40
+# Libraries for GPUs, gigabytes of them, that torch brings if it was built with them.
+_OF_TORCH = re.compile(r"(?:nvidia|cuda)-")
 _GLIBC = re.compile(r"manylinux_(\d{1,3})_(\d{1,3})")
 _OLD_NAMES = {"manylinux1": "manylinux_2_5", "manylinux2010": "manylinux_2_12", "manylinux2014": "manylinux_2_17"}
 
@@ -45,7 +51,13 @@ class Companions:
 
 
 def companions(
-    release: Release, base: Base, catalogue: Catalogue, beside: Sequence[str] = (), held: Sequence[Release] = ()
+    release: Release,
+    base: Base,
+    catalogue: Catalogue,
+    beside: Sequence[str] = (),
+    held: Sequence[Release] = (),
+    *,
+    current: bool = False,
 ) -> Companions:
     """Choose what has to be laid down with a release.
 
@@ -55,45 +67,101 @@ def companions(
         catalogue: where releases and their requirements are looked up.
         beside: packages that the probes need and that the release may ask for only in its extras.
         held: releases that are there in any case, also where a requirement asks for another one.
+        current: choose what an install of today brings, whenever the release was new.
     """
-    installed = {canonicalize_name(name): version for name, version in base.packages.items()}
-    chosen: dict[str, Release] = {}
-    missing: list[str] = []
-    unknown: list[str] = []
-    asked: list[tuple[Requirement, Release]] = _required(release, base, catalogue, unknown, every_extra=set(beside))
-    for one in held:
-        asked += _required(one, base, catalogue, unknown)
-    named = {canonicalize_name(one.name) for one, _ in asked}
-    settled = {release.name, *(one.name for one in held)}
-    asked += [(Requirement(name), release) for name in beside if canonicalize_name(name) not in named]
-    position = 0
-    while position < len(asked) and len(chosen) < _DEEPEST:
-        requirement, asking = asked[position]
-        position += 1
-        name = canonicalize_name(requirement.name)
-        if name in settled or name in chosen:
-            continue
-        here = installed.get(name)
-        if here is not None and _allows(requirement.specifier, here):
-            continue
-        if name == "torch":
-            # The one thing that is never replaced: it is what everything is measured with.
-            missing.append(f"{asking.name} {asking.version} requires {requirement}, and the base has torch {here}")
-            continue
-        wanted = [one for other, _ in asked if canonicalize_name(other.name) == name for one in (other.specifier,)]
-        try:
-            found = _newest(name, wanted, release, base, catalogue)
-        except IndexUnavailable as error:
-            unknown.append(f"{requirement}, which {asking.name} {asking.version} requires: {error}")
-            continue
-        if found is None:
-            missing.append(f"no release satisfies {requirement}, which {asking.name} {asking.version} requires")
-            continue
-        chosen[name] = found
-        asked += _required(found, base, catalogue, unknown)
-    return Companions(
-        releases=tuple(chosen.values()), missing=tuple(dict.fromkeys(missing)), unknown=tuple(dict.fromkeys(unknown))
-    )
+    allowed: dict[str, list[SpecifierSet]] = {}
+    choice = _Choice(release, base, catalogue, beside, held, allowed, current=current)
+    for _ in range(_MOST_TRIES):
+        conflict = choice.conflict()
+        if conflict is None:
+            break
+        name, narrower = conflict
+        allowed.setdefault(name, []).append(narrower)
+        choice = _Choice(release, base, catalogue, beside, held, allowed, current=current)
+    return choice.companions()
+
+
+class _Choice:
+    """One choice of companions, each as its requirements were known when its turn came."""
+
+    def __init__(
+        self,
+        release: Release,
+        base: Base,
+        catalogue: Catalogue,
+        beside: Sequence[str],
+        held: Sequence[Release],
+        allowed: Mapping[str, Sequence[SpecifierSet]],
+        *,
+        current: bool,
+    ) -> None:
+        """Choose, of the packages with something ``allowed`` only that."""
+        self._release = release
+        self._chosen: dict[str, Release] = {}
+        self._missing: list[str] = []
+        self._unknown: list[str] = []
+        self._asked = _required(release, base, catalogue, self._unknown, every_extra=set(beside))
+        for one in held:
+            self._asked += _required(one, base, catalogue, self._unknown)
+        named = {canonicalize_name(one.name) for one, _ in self._asked}
+        self._asked += [(Requirement(name), release) for name in beside if canonicalize_name(name) not in named]
+        installed = {canonicalize_name(name): version for name, version in base.packages.items()}
+        settled = {release.name, *(one.name for one in held)}
+        for requirement, asking in self._asked:  # which grows
+            if len(self._chosen) >= _DEEPEST:
+                break
+            name = canonicalize_name(requirement.name)
+            if name in settled or name in self._chosen:
+                continue
+            here = installed.get(name)
+            if here is not None and all(_allows(one, here) for one in (requirement.specifier, *allowed.get(name, ()))):
+                continue
+            said = f"{requirement}, which {asking.name} {asking.version} requires"
+            if name == "torch":
+                # The one thing that is never replaced: it is what everything is measured with.
+                self._missing.append(
+                    f"{asking.name} {asking.version} requires {requirement}, and the base has torch {here}"
+                )
+                continue
+            wanted = [other.specifier for other, _ in self._asked if canonicalize_name(other.name) == name]
+            wanted += allowed.get(name, ())
+            try:
+                found = _newest(name, wanted, None if current else release.uploaded, base, catalogue)
+            except IndexUnavailable as error:
+                self._unknown.append(f"{said}: {error}")
+                continue
+            if found is None:
+                beyond = " beside the others" if name in allowed else ""
+                self._missing.append(f"no release satisfies {said}{beyond}")
+                continue
+            if _OF_TORCH.match(name) and not any(wheel.endswith("-any") for wheel in found.wheels):
+                self._missing.append(f"{said}, comes with torch or not at all")
+                continue
+            self._chosen[name] = found
+            self._asked += _required(found, base, catalogue, self._unknown)
+
+    def companions(self) -> Companions:
+        """What was chosen, and what there is not."""
+        return Companions(
+            releases=tuple(self._chosen.values()),
+            missing=tuple(dict.fromkeys(self._missing)),
+            unknown=tuple(dict.fromkeys(self._unknown)),
+        )
+
+    def conflict(self) -> tuple[str, SpecifierSet] | None:
+        """A package of which another release has to be chosen, and what else it has to satisfy."""
+        for requirement, asking in self._asked:
+            name = canonicalize_name(requirement.name)
+            found = self._chosen.get(name)
+            if found is not None and not _allows(requirement.specifier, str(found.version)):
+                return name, requirement.specifier
+            if (
+                name == self._release.name
+                and self._chosen.get(asking.name) == asking
+                and not _allows(requirement.specifier, str(self._release.version))
+            ):
+                return asking.name, SpecifierSet(f"!={asking.version}")
+        return None
 
 
 def _required(
@@ -153,8 +221,9 @@ def _allows(specifier: SpecifierSet, version: str) -> bool:
 
 
 def _newest(
-    name: str, wanted: Sequence[SpecifierSet], asking: Release, base: Base, catalogue: Catalogue
+    name: str, wanted: Sequence[SpecifierSet], uploaded: str | None, base: Base, catalogue: Catalogue
 ) -> Release | None:
+    """The newest release that satisfies all that is wanted; of the days of an upload, if one is given."""
     fitting = [
         release
         for release in catalogue.releases(name)
@@ -163,7 +232,7 @@ def _newest(
         and fits(release, base)
         and _all(wanted, release.version)
     ]
-    latest = _moment(asking.uploaded)
+    latest = _moment(uploaded)
     if latest is not None:
         early = [
             release

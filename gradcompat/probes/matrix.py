@@ -92,6 +92,7 @@ def tasks(
     seed: int = 0,
     today: date,
     origin: Origin = CONFIGURED,
+    current: bool = False,
 ) -> list[Task]:
     """What is left to measure, newest releases first: those are what people are about to install.
 
@@ -106,6 +107,8 @@ def tasks(
         seed: of all generators.
         today: the date of the rows.
         origin: where the installer gets releases from.
+        current: lay down what an install of today brings, and make a task of each recipe: none has to wait for
+            what another one needs, and what it measured is kept before the next one starts.
     """
     finished = {(asked_cell(row), row.digest) for row in done}
     beside = {release.name: str(release.version) for release in held}
@@ -116,8 +119,8 @@ def tasks(
             for spec in wanted[release]
             if (_cell(release, spec, device, seed, beside), digest(recipe_of(spec))) not in finished
         )
-        if left:
-            task = _task(release, left, base, catalogue, cache, held)
+        for specs in _by_recipe(left) if current else [left] * bool(left):
+            task = _task(release, specs, base, catalogue, cache, held, current=current)
             made.append(replace(task, device=device, seed=seed, date=today.isoformat(), origin=origin, beside=beside))
     return made
 
@@ -138,6 +141,14 @@ def _cell(release: Release, spec: ProbeSpec, device: str, seed: int, beside: Map
     )
 
 
+def _by_recipe(specs: Sequence[ProbeSpec]) -> list[tuple[ProbeSpec, ...]]:
+    """Probes that need the same, of one recipe."""
+    found: dict[tuple[str, tuple[str, ...]], list[ProbeSpec]] = {}
+    for spec in specs:
+        found.setdefault((spec.name, needed(spec)), []).append(spec)
+    return [tuple(group) for group in found.values()]
+
+
 def _task(
     release: Release,
     specs: tuple[ProbeSpec, ...],
@@ -145,11 +156,18 @@ def _task(
     catalogue: Catalogue,
     cache: Path,
     held: Sequence[Release],
+    *,
+    current: bool,
 ) -> Task:
     needs = dict.fromkeys(need.replace("_", "-") for spec in specs for need in needed(spec))
     possible = fits(release, base) and all(fits(one, base) for one in held)
     found = companions(
-        release, base, catalogue, [module for module in needs if module not in ("torch", release.name)], held
+        release,
+        base,
+        catalogue,
+        [module for module in needs if module not in ("torch", release.name)],
+        held,
+        current=current,
     )
     laid = (release, *held, *found.releases) if possible else ()
     return Task(

@@ -28,6 +28,8 @@ from gradcompat.programs import find_program
 
 _NEUTRAL = Path(__file__).parent  # a working folder that is not that of a project
 _BUILD_SECONDS = 600
+# dill, and datasets with it, pickles modules piece by piece unless this stands in their path.
+_INSTALLED = "site-packages"
 _TOO_LONG = 2 * _BUILD_SECONDS  # nobody is building it any more
 # What uv and pip say where an index answered, and has no such release for this interpreter. pip says the same where the
 # index did not answer, but then it has tried again before.
@@ -143,7 +145,7 @@ def layer(base: Base, laid: Overlay, cache: Path, origin: Origin = CONFIGURED) -
     """
     name, version = laid.name, laid.version
     short = "".join(base.python.split(".")[:2])
-    place = cache / f"{base.implementation}{short}" / f"{name}-{version}"
+    place = cache / f"{base.implementation}{short}-{_INSTALLED}" / f"{name}-{version}"
     if os.path.isdir(place):
         return place
     try:

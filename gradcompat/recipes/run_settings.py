@@ -167,6 +167,7 @@ def _accumulation(parameters: _Parameters) -> Settings:
         "training.gradient_accumulation_steps": 4,
         "training.label_smoothing_factor": 0.1 if parameters["label_smoothing"] else 0.0,
         "training.max_grad_norm": 0.0,
+        "training.custom_compute_loss": own,
         "data.unequal_labels": parameters["labels"] == "unequal",
         "data.partial_last_step": bool(parameters["tail"]),
         "data.epoch_below_window": bool(parameters["tail"]),  # of two batches

@@ -6,6 +6,8 @@ measured long ago can be judged again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gradcompat.errors import ProbeUnavailable
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.recipes import (
@@ -69,3 +71,16 @@ def needed(spec: ProbeSpec) -> tuple[str, ...]:
     recipe = recipe_of(spec)
     special = [name for value in spec.parameters.values() for name in recipe.needs_for.get(str(value), ())]
     return tuple(dict.fromkeys((*recipe.needs, *special)))
+
+
+def uses(spec: ProbeSpec, package: str, families: Mapping[str, str]) -> bool:
+    """Whether a probe needs or imports a package, so that it can show something of it.
+
+    Args:
+        spec: the probe.
+        package: its normalised name.
+        families: other names of packages → the one that records have.
+    """
+    modules = {name.replace("-", "_") for name in (package, families.get(package, package))}
+    named = (str(spec.parameters.get(name, "")).partition(".")[0] for name in ("module", "after"))
+    return not modules.isdisjoint({*needed(spec), *named})

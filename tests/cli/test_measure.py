@@ -134,6 +134,18 @@ def test_the_newest_release_alone(start: Start, tmp_path: Path) -> None:
     laid(tmp_path / "layers", VERSIONS)
     outcome = ended(start("--newest", "--versions", "<1.6"))
     assert (outcome.status, kept(tmp_path)) == (0, ["1.5"])
+    assert outcome.err.splitlines()[1:] == ["1 cell to measure in 1 release", "1 of 1: toy 1.5: toy: 1 measured"]
+
+
+def test_why_a_probe_of_the_newest_release_did_not_run(start: Start, tmp_path: Path) -> None:
+    laid(tmp_path / "layers", {"1.7": 1.0})
+    (broken,) = (tmp_path / "layers").glob("*/toy-1.7/toy/__init__.py")
+    broken.write_text("import nothing_of_that_name\n", "utf-8")
+    outcome = ended(start("--newest"))
+    assert (outcome.status, outcome.err.splitlines()[2:]) == (
+        0,
+        ["1 of 1: toy 1.7: toy: 1 skipped", "  toy did not run: there is no module `nothing_of_that_name`"],
+    )
 
 
 def test_a_bisection_finds_the_bounds_and_leaves_the_rest_unmeasured(start: Start, tmp_path: Path) -> None:

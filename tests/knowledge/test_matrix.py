@@ -111,8 +111,8 @@ def test_what_ships_gives_the_same_tables(tmp_path: Path) -> None:
         ("", "cannot be read"),
         ("[]", "cannot be read"),
         ('{"format": 99, "groups": []}', "is of another format"),
-        ('{"format": 1, "groups": [{"rows": [1]}]}', "cannot be read"),
-        ('{"format": 1}', "cannot be read"),
+        ('{"format": 2, "groups": [{"rows": [1]}]}', "cannot be read"),
+        ('{"format": 2}', "cannot be read"),
     ],
 )
 def test_a_broken_file(tmp_path: Path, text: str, message: str) -> None:
@@ -124,7 +124,7 @@ def test_a_broken_file(tmp_path: Path, text: str, message: str) -> None:
 
 def test_no_file_is_no_rows(tmp_path: Path) -> None:
     assert load_rows(tmp_path / "none") == ()
-    assert json.loads(dumps(compile_rows(()))) == {"format": 1, "groups": []}
+    assert json.loads(dumps(compile_rows(()))) == {"format": 2, "groups": []}
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,42 @@ def test_the_oldest_of_those_that_came_later_where_no_other_fits() -> None:
     assert chosen(companions(toy, BASE, Table([*OTHERS], {"toy 1.0": ["tokens>=1.2"]}))) == ["tokens 1.2"]
 
 
+def test_the_newest_of_all_for_who_installs_today() -> None:
+    toy = release("1.0", uploaded="2023-06-01")
+    table = Table([toy, *OTHERS], {"toy 1.0": ["tokens>=1.0"]})
+    assert chosen(companions(toy, BASE, table, current=True)) == ["tokens 2.0"]
+
+
+def test_a_companion_that_excludes_the_release_gives_way_to_an_older_one() -> None:
+    toy = release("1.0", uploaded="2025-06-01")
+    requires = {"tokens 2.0": ["toy<1"], "tokens 1.2": ["toy<1"], "tokens 1.1": ["toy>=1"]}
+    assert chosen(companions(toy, BASE, Table([toy, *OTHERS], requires), ["tokens"])) == ["tokens 1.1"]
+    requires |= {"tokens 1.1": ["toy!=1.0"], "tokens 1.0": ["toy>1"]}
+    found = companions(toy, BASE, Table([toy, *OTHERS], requires), ["tokens"])
+    assert (chosen(found), found.missing) == (
+        [],
+        ("no release satisfies tokens, which toy 1.0 requires beside the others",),
+    )
+
+
+def test_a_choice_that_a_later_requirement_excludes_is_made_again() -> None:
+    toy = release("1.0", uploaded="2025-06-01")
+    hub = release("0.3", "hub", "2025-05-01")
+    requires = {"toy 1.0": ["tokens", "hub"], "hub 0.3": ["tokens<2", "numpy<2"]}
+    table = Table([toy, hub, release("1.26", "numpy", "2025-01-01"), *OTHERS], requires)
+    assert chosen(companions(toy, BASE, table)) == ["tokens 1.2", "hub 0.3", "numpy 1.26"]
+
+
+def test_libraries_for_gpus_come_with_torch_or_not_at_all() -> None:
+    toy = release("1.0", uploaded="2025-06-01")
+    blas = release("12.0", "nvidia-cublas-cu12", wheels=("py3-none-manylinux2014_x86_64",))
+    query = release("13.0", "nvidia-ml-py")
+    table = Table([toy, blas, query], {"toy 1.0": ["nvidia-cublas-cu12", "nvidia-ml-py"]})
+    found = companions(toy, BASE, table)
+    assert chosen(found) == ["nvidia-ml-py 13.0"]
+    assert found.missing == ("nvidia-cublas-cu12, which toy 1.0 requires, comes with torch or not at all",)
+
+
 def test_what_the_base_has_is_taken_and_torch_is_never_replaced() -> None:
     toy = release("1.0", uploaded="2023-06-01")
     requires = ["numpy>=1.17", "torch>=1.0", "torch<2.6; extra == 'old'", "torch<2.0"]

@@ -57,7 +57,7 @@ def installer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, t
 
 
 def left(cache: Path) -> list[str]:
-    return sorted(path.name for path in (cache / f"cp{SHORT}").iterdir())
+    return sorted(path.name for path in (cache / f"cp{SHORT}-site-packages").iterdir())
 
 
 @pytest.mark.e2e  # runs pip or uv
@@ -160,7 +160,7 @@ def test_what_a_killed_process_left_is_swept_and_what_another_builds_is_not(
 ) -> None:
     Ended(monkeypatch)
     for name, age in ((".other-abc", 60), (".toy-def", 7200)):
-        folder = tmp_path / f"cp{SHORT}" / name
+        folder = tmp_path / f"cp{SHORT}-site-packages" / name
         folder.mkdir(parents=True)
         os.utime(folder, (time.time() - age, time.time() - age))
     layer(BASE, TOY, tmp_path)
@@ -178,7 +178,7 @@ def test_only_what_has_no_wheel_for_anybody_is_built(tmp_path: Path, monkeypatch
 
 def test_what_only_the_built_release_says_that_it_requires(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = laid(tmp_path, {"1.0": 1.0, "2.0": 1.0, "3.0": 1.0})
-    info = cache / f"cp{SHORT}" / "toy-1.0" / "toy-1.0.dist-info"
+    info = cache / f"cp{SHORT}-site-packages" / "toy-1.0" / "toy-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Name: toy\nVersion: 1.0\nRequires-Dist: hjson\nRequires-Dist: numpy\n >=1.0\n")
     built, unclear, wheeled, said = (
@@ -204,7 +204,7 @@ def test_what_only_the_built_release_says_that_it_requires(tmp_path: Path, monke
 
 
 def test_two_that_build_the_same_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = tmp_path / f"cp{SHORT}" / "toy-1.0"
+    place = tmp_path / f"cp{SHORT}-site-packages" / "toy-1.0"
 
     def other_was_quicker(command: list[str], **_: object) -> subprocess.CompletedProcess[bytes]:
         place.mkdir()
@@ -236,4 +236,4 @@ def test_what_is_no_interpreter(tmp_path: Path) -> None:
 def test_another_python_has_other_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Ended(monkeypatch)
     other = dataclasses.replace(BASE, python="3.8.20")
-    assert layer(other, TOY, tmp_path).parent.name == "cp38"
+    assert layer(other, TOY, tmp_path).parent.name == "cp38-site-packages"

@@ -93,6 +93,17 @@ def test_a_gpu_has_a_name_that_nobody_asks_for(cache: Path) -> None:
     assert [task.version for task in left(cache, device="cuda:0", done=done)] == ["2.0", "1.2", "1.1"]
 
 
+def test_a_task_of_each_recipe_for_who_installs_today(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one recipe needs and cannot get is no hindrance to another."""
+    monkeypatch.setitem(BY_NAME, "greedy", replace(TOY_RECIPE, name="greedy", needs=("toy", "hub")))
+    specs = [SPEC, ProbeSpec(name="greedy"), ProbeSpec(name="toy", parameters={"skip": True})]
+    hubs = (release("0.3", "hub", "2023-01-01"), release("0.4", "hub", "2026-01-01"))
+    made = left(cache, (release("2.0", uploaded="2023-01-01"),), specs=specs, catalogue=Table(hubs), current=True)
+    assert [[str(spec) for spec in task.specs] for task in made] == [["toy", "toy(skip=True)"], ["greedy"]]
+    assert [[one.version for one in task.layers] for task in made] == [["2.0"], ["2.0", "0.4"]]
+    assert left(cache, specs=[SPEC], done=[row(version) for version in RATIOS], current=True) == []
+
+
 def test_a_task_has_what_the_release_needs(cache: Path) -> None:
     hub = release("0.3", "hub", wheels=(), sdist=True)
     table = Table([hub], {"toy 2.0": ["hub", "torch<2", "none"]}, silent="none")

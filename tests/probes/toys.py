@@ -47,7 +47,7 @@ def laid(cache: Path, ratios: Mapping[str, float], name: str = "toy", sleep: flo
     """The layers of these releases, as if they had been installed."""
     short = "".join(BASE.python.split(".")[:2])
     for version, ratio in ratios.items():
-        folder = cache / f"cp{short}" / f"{name}-{version}" / name
+        folder = cache / f"cp{short}-site-packages" / f"{name}-{version}" / name
         folder.mkdir(parents=True)
         (folder / "__init__.py").write_text(source(ratio, sleep, version), "utf-8")
     return cache

@@ -64,7 +64,8 @@ def _newest(package: str | None, recipe: str | None, form: str, measured: str | 
     if recipe is not None:
         raise UsageError("`--newest` is about all recipes", hint=f"leave out `{recipe}`")
     rows = [row for row in rows_in(measured) if package is None or row.package == normalise(package)]
-    found = newest_releases(rows, load().in_force())
+    base = load()
+    found = newest_releases(rows, base.in_force(), base.names.families)
     if not found:
         raise UsageError("nothing was measured of that", hint="`gradcompat knowledge matrix` shows everything")
     newest_text.render(found, sys.stdout)

@@ -39,7 +39,9 @@ def command(
     newest: Annotated[
         bool,
         typer.Option(
-            "--newest", help="Only the newest release, with every variant of each recipe: all model families."
+            "--newest",
+            help="Only the newest release, beside what an install of today brings, with every variant of each recipe "
+            "that uses it: all model families. A probe that did not run is named with the reason.",
         ),
     ] = False,
     bisect: Annotated[
