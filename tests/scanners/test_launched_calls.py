@@ -75,7 +75,7 @@ def test_an_option_without_a_default_counts_as_what_is_asked_for_until_a_launch_
     program = _PROGRAM.replace("default={default}", without)
     (line,) = [line for line in calls(program) if "EMA" in line]
     assert "_option('ema_start')" in line
-    assert truth_of_use((line,), ["*EMAWeightAveraging() if update_starting_at_step > 1"]) is Truth.YES
+    assert truth_of_use((line,), ("*EMAWeightAveraging() if update_starting_at_step > 1",)) is Truth.YES
     (tmp_path / "requirements.txt").write_text("torch==2.9.1\nlightning==2.6.0\n", "utf-8")
     (tmp_path / "train.py").write_text(program, "utf-8")
     told = []

@@ -22,7 +22,7 @@ def test_a_program_without_compositions_is_not_gone_through(monkeypatch: pytest.
     def walk(node: ast.AST) -> Iterator[ast.AST]:
         raise AssertionError("is gone through")
 
-    monkeypatch.setattr(worker_copies.ast, "walk", walk)
+    monkeypatch.setattr("gradcompat.scanners.worker_copies.ast.walk", walk)
     assert list(worker_copies.copied_compositions([tree.body], found)) == []
 
 
