@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TypeVar, cast
 
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import dataclass, field, replace
@@ -28,6 +28,8 @@ from gradcompat.scanners.version_questions import regions
 
 # The content of a message, among what is mentioned.
 PICTURE: Final = "content that is an image"
+
+_Told = TypeVar("_Told")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class Findings:
         loaded: the loads of models and tokenizers: what loads, from where as an expression and as a text, the place.
         statements: what stands at the top of the program.
         parts: what was found in the modules of the project that it imports.
+        told: what readers of the statements have said.
     """
 
     names: Names
@@ -136,6 +139,13 @@ class Findings:
     loaded: list[tuple[str, ast.expr, str | None, Location]] = field(default_factory=list)
     statements: list[ast.stmt] = field(default_factory=list)
     parts: list[Findings] = field(default_factory=list)
+    told: dict[object, object] = field(default_factory=dict)
+
+    def once(self, reader: Callable[[Sequence[ast.stmt]], _Told]) -> _Told:
+        """What a reader says of the statements; those of a module are read once for all programs that import it."""
+        if reader not in self.told:
+            self.told[reader] = reader(self.statements)
+        return cast("_Told", self.told[reader])
 
     def add(self, part: Findings) -> None:
         """Take in what was found in a module that the program imports."""

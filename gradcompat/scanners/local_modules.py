@@ -71,6 +71,7 @@ class Module:
         statements: those of its top level that are no imports.
         place: where its nodes stand.
         uses: what it takes from others; None as long as nobody has asked.
+        replaced: what of others it puts something in the place of; None likewise.
     """
 
     file: str
@@ -80,6 +81,7 @@ class Module:
     facts: dict[ast.stmt, Findings] = field(default_factory=dict)
     mentioned: dict[ast.stmt, Mentioned] = field(default_factory=dict)
     uses: ModuleUses | None = None
+    replaced: tuple[tuple[str, Location], ...] | None = None
     statements: tuple[ast.stmt, ...] = field(init=False)
     place: Callable[[ast.AST], Location] = field(init=False)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from gradcompat.calls import Call, read_call
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Location, Setting
-from gradcompat.scanners.adapted_convolutions import on_plain_convolutions
+from gradcompat.scanners.adapted_convolutions import ON_CONVOLUTIONS, on_plain_convolutions
 from gradcompat.scanners.added_layers import unfilled_layers
 from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
@@ -86,6 +86,7 @@ _OTHER_PRECISION = re.compile(
     r"|from_pretrained|argparse|config|cfg|hydra|yaml|json|environ",
     re.IGNORECASE,
 )
+_OWN_WEIGHTS = "transformers.PreTrainedModel._init_weights"
 # A model of sentence-transformers, which trains itself.
 _SELF_TRAINED = re.compile(r"sentence_transformers\.(?:\w+\.)*(?:SentenceTransformer|CrossEncoder|SparseEncoder)\.fit")
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
@@ -120,8 +121,8 @@ def conclude(found: Findings, end: Step) -> None:
         if half is not None:
             found.symbols.setdefault(f"{half[0]}.after_half", found.place(half[1]))
     _composed(found)
-    if not loads_a_model(found):
-        found.symbols.pop("transformers.PreTrainedModel._init_weights", None)  # no checkpoint, which it could overwrite
+    if _OWN_WEIGHTS in found.symbols and not loads_a_model(found):
+        del found.symbols[_OWN_WEIGHTS]  # no checkpoint, which it could overwrite
     buffer = buffer_of_model(found)
     if buffer is not None:
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)
@@ -139,12 +140,12 @@ def _composed(found: Findings) -> None:
     """What is wrong by what else the program says: orders of calls, and names that go only together."""
     if "torch" in found.imported:
         for one in (found, *found.parts):
-            for name, node in uses(one.statements):
+            for name, node in one.once(uses):
                 found.symbols.setdefault(name, one.place(node))
-            second = ungraded_first(one.statements)
+            second = one.once(ungraded_first)
             if second is not None:
                 found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))
-    if "peft" in found.imported:
+    if "peft" in found.imported and any(map(ON_CONVOLUTIONS.search, found.texts)):
         everything = (found, *found.parts)
         told = on_plain_convolutions([statement for one in everything for statement in one.statements])
         for name, node in told:
@@ -164,11 +165,11 @@ def _composed(found: Findings) -> None:
     if found.lightning_module is not None and "save_hyperparameters" not in found.mentioned:
         found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", found.lightning_module)
     for one in found.with_text(ATTACHING.search):
-        late = late_adapter(one.statements)
+        late = one.once(late_adapter)
         if late is not None:
             found.symbols.setdefault("late_adapter", one.place(late))
     for one in found.with_text(lambda text: ".prepare(" in text):
-        late = late_optimizer(one.statements)
+        late = one.once(late_optimizer)
         if late is not None:
             found.symbols.setdefault("late_optimizer", one.place(late))
     scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)

@@ -135,7 +135,9 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     for name, location in _replaced(tree, names, place):
         facts.symbols.setdefault(f"{name}.replaced", location)
     for module in followed.modules:
-        for name, location in _replaced(module.tree, module.names, places_in(module.document)):
+        if module.replaced is None:
+            module.replaced = tuple(_replaced(module.tree, module.names, module.place))
+        for name, location in module.replaced:
             facts.symbols.setdefault(f"{name}.replaced", location)
     used = {name.partition(".")[0] for name in facts.symbols}
     for use in taken.uses:

@@ -25,7 +25,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
-def uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
+def uses(statements: Iterable[ast.stmt]) -> tuple[tuple[str, ast.AST], ...]:
     """``….LinearLR.after_state`` and ``….CosineAnnealingLR.again``, with the calls that make the schedules.
 
     ``….LinearLR.after_restarts``: warm-ups that are all made behind the schedule with restarts that they lead to.
@@ -33,6 +33,10 @@ def uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
     ``scheduler.unprepared``: one that the program makes and hands to no ``prepare`` of accelerate's.
     ``scheduler.of_all_processes``: one whose steps are multiplied by the number of processes.
     """
+    return tuple(_uses(statements))
+
+
+def _uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
     bodies: list[list[ast.stmt]] = [list(statements)]
     unprepared = _unprepared(bodies[0])
     if unprepared is not None:
