@@ -455,17 +455,21 @@ class View:
     @cached_property
     def guarded_uses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The names and calls that the code can do without where they cannot be imported, and the others."""
-        guarded = {name for setting in self.stated(GUARDED_KEY) for name in texts(setting.value)}
+        guarded = tuple(name for setting in self.stated(GUARDED_KEY) for name in texts(setting.value))
         stated = [*self.stated(SYMBOLS_KEY), *self.stated(CALLS_KEY)] if guarded else []
-        caught: dict[bool, list[str]] = {True: [], False: []}
-        for symbol in [symbol for setting in stated for symbol in texts(setting.value)]:
-            name = name_of(symbol)
-            caught[any(name == one or name.startswith(f"{one}.") for one in guarded)].append(symbol)
-        return tuple(caught[True]), tuple(caught[False])
+        return _by_guard(tuple(symbol for setting in stated for symbol in texts(setting.value)), guarded)
 
     def stated(self, key: str) -> list[Setting]:
         """What states the fact; what is only presumed is none."""
         return [setting for setting in self.settings.get(key, ()) if not setting.presumed]
+
+
+@lru_cache(maxsize=64)
+def _by_guard(used: tuple[str, ...], guarded: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is used of guarded names, and what else; the runs of a program use the same."""
+    inside = tuple(f"{name}." for name in guarded)
+    caught = {symbol for symbol in used if (name := name_of(symbol)) in guarded or name.startswith(inside)}
+    return tuple(one for one in used if one in caught), tuple(one for one in used if one not in caught)
 
 
 def _alike(entries: Sequence[Package]) -> tuple[tuple[Package, ...], ...]:

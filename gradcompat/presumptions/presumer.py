@@ -36,6 +36,7 @@ from gradcompat.symbol_patterns import (
     are_called,
     by_defaults,
     is_call,
+    met_by,
     name_of,
     names_of,
     truth_of_use,
@@ -342,9 +343,9 @@ class Presumer:
         unread = all(setting.presumed for setting in stated)  # no code was read as that of a run
         # What code that trains nothing takes from packages, and not what it calls on their objects.
         taken = tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
-        called = self._called() if unread else ()
-        calls = (call for call in called if is_call(call))
-        met = next((name_of(call) for call in calls if truth_of_use((call,), symbols) is Truth.YES), None)
+        called = tuple(filter(is_call, self._called())) if unread else ()
+        meeting = met_by(called, symbols)
+        met = next((name_of(call) for call in called if call in meeting), None)
         if met is not None:
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"the program that calls {met} is run")
         by_default = self._by_default(symbols)

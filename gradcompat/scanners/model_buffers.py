@@ -7,8 +7,9 @@ definition, and of what stands behind these names at the top of a module of the 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_walk import text
@@ -23,24 +24,59 @@ def buffer_of_model(found: Findings) -> Location | None:
     """
     if not found.buffers or not found.own_models or "from_pretrained" not in found.mentioned:
         return None
-    defined: dict[str, list[ast.stmt]] = {}
-    for statement in _statements(found):
-        for name in _names_of(statement):
-            defined.setdefault(name, []).append(statement)
+    defined: dict[str, list[_Definition]] = {}
+    for part in (found, *found.parts):
+        for definition in part.once(_definitions):
+            for name in definition.names:
+                defined.setdefault(name, []).append(definition)
     waiting = list(dict.fromkeys(found.own_models))
-    inside: set[ast.AST] = set()
+    inside: set[ast.Call] = set()
     filled: set[str] = set()
     for name in waiting:
-        for statement in defined.pop(name, ()):
-            for node in ast.walk(statement):
-                inside.add(node)
-                match node:
-                    case ast.FunctionDef(name="_init_weights"):
-                        filled.update(one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute))
-                    case ast.Name(id=mentioned) | ast.Attribute(attr=mentioned) if mentioned in defined:
-                        waiting.append(mentioned)
+        for definition in defined.pop(name, ()):
+            inside.update(definition.calls)
+            filled.update(definition.filled)
+            waiting.extend(mentioned for mentioned in definition.mentioned if mentioned in defined)
     left = ((call, location) for call, location in found.buffers if call in inside)
     return next((location for call, location in left if _name_of(call) not in filled), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A statement at the top of a module.
+
+    Attributes:
+        names: that it defines.
+        mentioned: names and attributes in it.
+        filled: the attributes that an `_init_weights` in it speaks of.
+        calls: in it.
+    """
+
+    names: tuple[str, ...]
+    mentioned: tuple[str, ...]
+    filled: frozenset[str]
+    calls: tuple[ast.Call, ...]
+
+
+def _definitions(statements: Sequence[ast.stmt]) -> tuple[_Definition, ...]:
+    return tuple(_definition(statement, names) for statement in statements if (names := tuple(_names_of(statement))))
+
+
+def _definition(statement: ast.stmt, names: tuple[str, ...]) -> _Definition:
+    nodes = list(ast.walk(statement))
+    mentioned = {
+        **{node.id: None for node in nodes if isinstance(node, ast.Name)},
+        **{node.attr: None for node in nodes if isinstance(node, ast.Attribute)},
+    }
+    filling = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == "_init_weights"]
+    return _Definition(
+        names=names,
+        mentioned=tuple(mentioned),
+        filled=frozenset(
+            one.attr for function in filling for one in ast.walk(function) if isinstance(one, ast.Attribute)
+        ),
+        calls=tuple(node for node in nodes if isinstance(node, ast.Call)),
+    )
 
 
 def loads_a_model(found: Findings) -> bool:

@@ -19,7 +19,7 @@ from gradcompat.scanners.earlier_precision import after_half
 from gradcompat.scanners.late_adapters import ATTACHING, late_adapter, late_optimizer
 from gradcompat.scanners.lightning_checkpoints import reads_objects
 from gradcompat.scanners.model_buffers import buffer_of_model, loads_a_model
-from gradcompat.scanners.schedules import uses
+from gradcompat.scanners.schedules import SCHEDULE, uses
 from gradcompat.scanners.ungraded_passes import ungraded_pass
 from gradcompat.scanners.worker_copies import copied_compositions
 from gradcompat.symbol_patterns import name_of
@@ -139,9 +139,10 @@ def _pictured(found: Findings, end: Step) -> None:
 def _composed(found: Findings) -> None:
     """What is wrong by what else the program says: orders of calls, and names that go only together."""
     if "torch" in found.imported:
-        for one in (found, *found.parts):
+        for one in found.with_text(SCHEDULE.search):
             for name, node in one.once(uses):
                 found.symbols.setdefault(name, one.place(node))
+        for one in found.with_text(lambda text: "autocast" in text):
             second = one.once(ungraded_first)
             if second is not None:
                 found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))

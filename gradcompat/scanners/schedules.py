@@ -20,7 +20,7 @@ _PROCESSES = "num_processes"
 _OF_STEPS = re.compile(r"step|warm|iter|epoch|update|total|batches", re.IGNORECASE)  # and not of an optimizer's rate
 _DEEPEST = 3  # names that stand for one another
 # What makes a schedule, and what it is called.
-_SCHEDULE = re.compile(r"sched|LR\b|WarmRestarts|ReduceLROnPlateau", re.IGNORECASE)
+SCHEDULE = re.compile(r"sched|LR\b|WarmRestarts|ReduceLROnPlateau", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
@@ -65,7 +65,7 @@ def _unprepared(statements: Iterable[ast.stmt]) -> ast.AST | None:
     for statement in statements:
         for node in ast.walk(statement):
             match node:
-                case ast.Assign(targets=[target], value=ast.Call() as value) if _SCHEDULE.search(_name(value)):
+                case ast.Assign(targets=[target], value=ast.Call() as value) if SCHEDULE.search(_name(value)):
                     made.setdefault(ast.unparse(target), node)
                 case ast.Call(func=ast.Attribute(attr="prepare"), args=args):
                     prepared += args
@@ -74,7 +74,7 @@ def _unprepared(statements: Iterable[ast.stmt]) -> ast.AST | None:
     named = {ast.unparse(one) for one in prepared}
     seen = not any(isinstance(one, ast.Starred) for one in prepared)
     first = next(iter(made.values()), None)
-    return first if prepared and seen and named.isdisjoint(made) and not any(map(_SCHEDULE.search, named)) else None
+    return first if prepared and seen and named.isdisjoint(made) and not any(map(SCHEDULE.search, named)) else None
 
 
 def _of_all_processes(statements: Iterable[ast.stmt]) -> ast.AST | None:
@@ -88,7 +88,7 @@ def _of_all_processes(statements: Iterable[ast.stmt]) -> ast.AST | None:
             case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
                 told.setdefault(ast.unparse(target), []).append(value)
     for node in nodes:
-        if isinstance(node, ast.Call) and _SCHEDULE.search(_name(node)):
+        if isinstance(node, ast.Call) and SCHEDULE.search(_name(node)):
             given = [one for one in (*node.args, *(word.value for word in node.keywords)) if _counts(one, told)]
             if given:
                 return node

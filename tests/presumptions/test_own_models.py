@@ -39,7 +39,7 @@ SFTTrainer(model, SFTConfig("out", max_length=1024), processing_class=tokenizer)
     [
         (SFT.format(loads="AutoModelForCausalLM"), "dormant"),
         (SFT.format(loads="AutoModelForImageTextToText"), "conditional"),
-        (SFT.format(loads="AutoModelForCausalLM").replace("AutoTokenizer", "AutoProcessor"), "conditional"),
+        (SFT.format(loads="AutoModelForCausalLM").replace("AutoTokenizer", "AutoProcessor"), "dormant"),
         (
             SFT.format(loads="AutoModelForCausalLM")
             + "from unsloth import FastVisionModel\nFastVisionModel.from_pretrained(sys.argv[1])\n",
