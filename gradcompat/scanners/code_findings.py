@@ -195,8 +195,13 @@ class Findings:
 
     def with_text(self, found: Callable[[str], object]) -> list[Findings]:
         """The parts, itself first, of files whose text has something."""
-        having = {key for key, one in self._of_each_file().items() if found(one.document.text)}
+        having = {key for key, one in self._of_each_file().items() if one._has_text(found)}
         return [one for one in (self, *self.parts) if id(one.document) in having]
+
+    def _has_text(self, found: Callable[[str], object]) -> bool:
+        if found not in self.told:
+            self.told[found] = bool(found(self.document.text))
+        return bool(self.told[found])
 
     def _of_each_file(self) -> dict[int, Findings]:
         return {id(one.document): one for one in (self, *self.parts)}

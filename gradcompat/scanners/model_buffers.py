@@ -81,11 +81,15 @@ def _definition(statement: ast.stmt, names: tuple[str, ...]) -> _Definition:
 
 def loads_a_model(found: Findings) -> bool:
     """Is anything but a tokenizer, a config and the like taken from_pretrained?"""
+    return any(one.once(_loads) for one in (found, *found.parts))
+
+
+def _loads(statements: Sequence[ast.stmt]) -> bool:
     return any(
         isinstance(node, ast.Attribute)
         and node.attr == "from_pretrained"
         and not text(node.value).endswith(_BESIDE_MODELS)
-        for statement in _statements(found)
+        for statement in statements
         for node in ast.walk(statement)
     )
 
@@ -94,12 +98,6 @@ def _name_of(call: ast.Call) -> object:
     """The name that a call of `register_buffer` gives; None if it is computed."""
     named = next((word.value for word in call.keywords if word.arg == "name"), call.args[0] if call.args else None)
     return named.value if isinstance(named, ast.Constant) else None
-
-
-def _statements(found: Findings) -> Iterator[ast.stmt]:
-    yield from found.statements
-    for part in found.parts:
-        yield from _statements(part)
 
 
 def _names_of(statement: ast.stmt) -> Iterator[str]:

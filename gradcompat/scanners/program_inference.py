@@ -86,6 +86,8 @@ _OTHER_PRECISION = re.compile(
     r"|from_pretrained|argparse|config|cfg|hydra|yaml|json|environ",
     re.IGNORECASE,
 )
+_AUTOCAST = re.compile("autocast")
+_PREPARING = re.compile(r"\.prepare\(")
 _OWN_WEIGHTS = "transformers.PreTrainedModel._init_weights"
 # A model of sentence-transformers, which trains itself.
 _SELF_TRAINED = re.compile(r"sentence_transformers\.(?:\w+\.)*(?:SentenceTransformer|CrossEncoder|SparseEncoder)\.fit")
@@ -142,7 +144,7 @@ def _composed(found: Findings) -> None:
         for one in found.with_text(SCHEDULE.search):
             for name, node in one.once(uses):
                 found.symbols.setdefault(name, one.place(node))
-        for one in found.with_text(lambda text: "autocast" in text):
+        for one in found.with_text(_AUTOCAST.search):
             second = one.once(ungraded_first)
             if second is not None:
                 found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))
@@ -169,7 +171,7 @@ def _composed(found: Findings) -> None:
         late = one.once(late_adapter)
         if late is not None:
             found.symbols.setdefault("late_adapter", one.place(late))
-    for one in found.with_text(lambda text: ".prepare(" in text):
+    for one in found.with_text(_PREPARING.search):
         late = one.once(late_optimizer)
         if late is not None:
             found.symbols.setdefault("late_optimizer", one.place(late))
