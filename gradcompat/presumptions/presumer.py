@@ -57,7 +57,15 @@ _WITHOUT_MODELS = sys.stdlib_module_names | {
     *("nibabel", "SimpleITK", "pycocotools", "matplotlib", "seaborn", "plotly", "tqdm", "rich", "psutil", "colorama"),
     *("wandb", "tensorboard", "tensorboardX", "mlflow", "loguru", "yaml", "omegaconf", "hydra", "dotenv", "click"),
     *("rootutils", "pyrootutils", "packaging", "safetensors", "huggingface_hub", "requests", "six", "IPython"),
+    *("torch_geometric", "torch_sparse", "torch_scatter", "torch_cluster", "dgl", "ogb", "quiver", "networkx", "rdkit"),
 }
+# What of PyG loads models of transformers or of sentence-transformers.
+_OF_TEXT = lazy_pattern(
+    r"torch_geometric\.(?:\w+\.)*(?:llm|nlp|LLM|LLMJudge|SentenceTransformer|VisionTransformer|GRetriever|GLEM|TXT2KG"
+    r"|MoleculeGPT|GITMol|Protein\w+)\b.*"
+)
+# What takes a run to DeepSpeed without a word of it in the code: by a launcher, an argument or the command line.
+_LAUNCHES = frozenset({"accelerate", "lightning", "pytorch_lightning", "hydra"})
 # What can be used beside models of transformers and brings none of them.
 _BESIDE_MODELS = _WITHOUT_MODELS | {"diffusers", "peft", "datasets", "bitsandbytes"}
 # What loads models of transformers itself, of whatever class.
@@ -77,7 +85,12 @@ _SAYS_WHICH = lazy_pattern(
 )
 _OF_TRAINING = ("training.", "deepspeed.")  # what only a run has
 # What a program that takes no library of models does without, though one for it is installed.
-_OF_LIBRARIES = {"quantization.method": "weights are not quantised", "peft.method": "there is no adapter"}
+_OF_LIBRARIES = {
+    "quantization.method": "weights are not quantised",
+    "peft.method": "there is no adapter",
+    "model.attn_implementation": "attention is that of the program's own model",
+}
+_STRATEGY = "distributed.strategy"
 _UNREAD = 0.3  # how often a version that cannot be placed is one of those that a term asks for
 _GPUS = {
     "7.0": "a V100",
@@ -177,6 +190,9 @@ class Presumer:
                 return loaded
             if self._takes_others(term):
                 return Presumed(certainty=Certainty.PRESUMED_NO, feature=_wanted(term))
+        undecided = all(one.value is None for one in stated)
+        if key == _STRATEGY and undecided and _asks_for_deepspeed(term) and self._takes_no_library(_LAUNCHES):
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=USUAL[key].features["deepspeed"])
         if stated:
             return _of_stated(term, key, stated)
         if key == LOSS_KEY and has_own_loss(self._settings.get(METHOD_KEY, ())):
@@ -205,13 +221,18 @@ class Presumer:
         """Does the run name Apple's device, and no other?"""
         return {one.value for one in self._settings.get("host.device", ())} == {"mps"}
 
-    def _takes_no_library(self) -> bool:
-        """Was all of the run's code read, and does it take nothing of what brings models? Then they are its own."""
+    def _takes_no_library(self, others: frozenset[str] = frozenset()) -> bool:
+        """Was all of the run's code read, and does it take nothing of what brings models? Then they are its own.
+
+        Args:
+            others: what it may not take, either.
+        """
         stated = [one for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed]
         names = [name for one in stated if isinstance(one.value, tuple) for name in one.value]
         # A method is a bare name, and so is a class that comes from nobody knows where.
         roots = {name.partition(".")[0] for name in names if "." in name or name[:1].isupper()}
-        return bool(roots) and all(one.value is not None for one in stated) and roots <= _WITHOUT_MODELS
+        known = roots <= _WITHOUT_MODELS and not any(map(_OF_TEXT.fullmatch, names))
+        return bool(roots) and all(one.value is not None for one in stated) and known and roots.isdisjoint(others)
 
     def _takes_others(self, term: ModelTerm) -> bool:
         """Was all of the run's code read, and does every class of transformers that it takes say that it is another?
@@ -223,9 +244,11 @@ class Presumer:
         taken = {parts[1] for parts in names if parts[0] == "transformers" and len(parts) > 1}
         others = {parts[0] for parts in names if len(parts) > 1 or parts[0][:1].isupper()} - {"transformers"}
         of_diffusers = "diffusers" in others and any(map(_OF_DIFFUSERS.fullmatch, term.classes))
+        of_text = any(map(_OF_TEXT.fullmatch, map(".".join, names)))
         return (
             bool(taken or others)
             and not of_diffusers
+            and not of_text
             and all(one.value is not None for one in stated)
             and others <= _BESIDE_MODELS
             and all(_SAYS_WHICH.fullmatch(name) for name in taken)
@@ -545,6 +568,12 @@ def _symbol(term: SymbolTerm | SymbolAbsentTerm) -> str:
     if is_call(first):
         return f"{shown} {term.arguments}".rstrip()
     return in_words(shown) or in_words(parts[-1]) or shown
+
+
+def _asks_for_deepspeed(term: Term) -> bool:
+    """Is DeepSpeed the one strategy that a term is met by?"""
+    others = ("none", "ddp", "fsdp", "tensor_parallel")
+    return _truth(term, "deepspeed") is Truth.YES and all(_truth(term, one) is Truth.NO for one in others)
 
 
 def _owner(symbol: str) -> str:

@@ -122,7 +122,8 @@ def scan(document: Document) -> Context:
     if top.get("freeze_extra_modules") is not None:
         settings = [setting for setting in settings if setting.key != "training.frozen_embeddings"]
     if not _MEGATRON.isdisjoint(top):  # which has arguments of its own
-        settings = [setting for setting in settings if setting.key != "training.framework"]
+        drives = "training.framework"
+        settings = [replace(one, value="megatron") if one.key == drives else one for one in settings]
         return run_of(config, "llamafactory", settings, skipped)
     context = run_of(config, "llamafactory", [*settings, *left_to_tool("llamafactory", settings)], skipped)
     return replace(context, uses=tuple(_arguments(config)))

@@ -67,6 +67,12 @@ def test_a_loader_of_language_models_loads_none_that_sees(tmp_path: Path, progra
         ("from transformers import CLIPTextModelWithProjection as C\nC.from_pretrained(p)\n", "dormant"),
         ("from transformers import AutoModelForCausalLM\nAutoModelForCausalLM.from_pretrained(p)\n", "conditional"),
         ("import somebody\nsomebody.model()\n", "conditional"),
+        (
+            "from torch_geometric.nn import SAGEConv\nfrom ogb.nodeproppred import Evaluator\nSAGEConv(1, 2)\n",
+            "dormant",
+        ),
+        ("from torch_geometric.nn.nlp import LLM\nLLM(p)\n", "conditional"),
+        ("from torch_geometric.nn import GRetriever\nGRetriever(p)\n", "conditional"),
     ],
 )
 def test_who_takes_no_model_of_transformers_trains_none_of_its_classes(
@@ -75,3 +81,34 @@ def test_who_takes_no_model_of_transformers_trains_none_of_its_classes(
     (tmp_path / "requirements.txt").write_text("torch==2.5.1\ntransformers==4.57.1\n", "utf-8")
     (tmp_path / "train.py").write_text(f"{taken}{LOOP}", "utf-8")
     assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0188"]).findings] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("taken", "expected"),
+    [
+        ("", "dormant"),
+        ("import torchvision\ntorchvision.models.resnet50()\n", "dormant"),
+        ("from accelerate import Accelerator\nAccelerator()\n", "conditional"),
+        ("import lightning\nlightning.Fabric()\n", "conditional"),
+        ("import somebody\nsomebody.launch()\n", "conditional"),
+    ],
+)
+def test_a_loop_of_torch_is_launched_without_deepspeed(tmp_path: Path, taken: str, expected: str) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.4.0\ndeepspeed==0.14.0\n", "utf-8")
+    wraps = "if len(sys.argv) > 1:\n    model = torch.nn.parallel.DistributedDataParallel(model)\n"
+    program = LOOP.replace("optimizer =", f"{wraps}optimizer =", 1)
+    (tmp_path / "train.py").write_text(f"import sys\n{taken}{program}", "utf-8")
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0048"]).findings] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("taken", "expected"),
+    [
+        ("", "dormant"),
+        ("from transformers import AutoModel\nAutoModel.from_pretrained(p)\n", "conditional"),
+    ],
+)
+def test_a_model_of_ones_own_has_no_attention_of_a_library(tmp_path: Path, taken: str, expected: str) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.1.0\nflash-attn==2.0.3\n", "utf-8")
+    (tmp_path / "train.py").write_text(f"{taken}{LOOP}", "utf-8")
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0158"]).findings] == [expected]

@@ -75,7 +75,10 @@ def said(text: str) -> dict[str, SettingValue | None]:
         ("finetuning_type: freeze\nfreeze_extra_modules: embed_tokens\n", {"peft.method": "none"}),
         ("stage: rm\n", {"training.method": "reward", "training.framework": "transformers.Trainer"}),
         ("stage: kto\n", {"training.method": "kto"}),
-        ("stage: sft\ntensor_model_parallel_size: 2\n", {"training.method": "sft"}),
+        (
+            "stage: sft\ntensor_model_parallel_size: 2\n",
+            {"training.method": "sft", "training.framework": "megatron"},
+        ),
         (
             "stage: ppo\ndisable_gradient_checkpointing: true\n",
             {"training.method": "ppo", "training.gradient_checkpointing": False},
