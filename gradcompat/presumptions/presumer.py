@@ -91,6 +91,11 @@ _OF_LIBRARIES = {
     "model.attn_implementation": "attention is that of the program's own model",
 }
 _STRATEGY = "distributed.strategy"
+_ADAPTER_KEY = "peft.method"
+# What has an adapter of PEFT in its name, of whatever library: `add_adapter`, `get_peft_config`, `load_lora_weights`.
+_OF_ADAPTERS = lazy_pattern(r"(?i)peft|lora|adapter|attn_procs")
+# What makes adapters by arguments and configs of its own.
+_ADAPTING = frozenset({"unsloth", "axolotl", "llamafactory", "swift", "verl", "setfit", "llava", "torchtune"})
 _UNREAD = 0.3  # how often a version that cannot be placed is one of those that a term asks for
 _GPUS = {
     "7.0": "a V100",
@@ -209,6 +214,9 @@ class Presumer:
         if key in _OF_LIBRARIES and self._takes_no_library():
             without = Certainty.presumed(_truth(term, "none"))
             return Presumed(certainty=without, taking=_OF_LIBRARIES[key], feature=USUAL[key].feature)
+        if key == _ADAPTER_KEY and self._takes_no_adapter():
+            without = Certainty.presumed(_truth(term, "none"))
+            return Presumed(certainty=without, taking=_OF_LIBRARIES[key], feature=USUAL[key].feature)
         if key.startswith(_OF_TRAINING) and self._trains_nothing():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="the training of a model")
         asked = key in USUAL and any(
@@ -233,6 +241,16 @@ class Presumer:
         roots = {name.partition(".")[0] for name in names if "." in name or name[:1].isupper()}
         known = roots <= _WITHOUT_MODELS and not any(map(_OF_TEXT.fullmatch, names))
         return bool(roots) and all(one.value is not None for one in stated) and known and roots.isdisjoint(others)
+
+    def _takes_no_adapter(self) -> bool:
+        """Was all of the run's code read, and does nothing that it takes or calls speak of adapters?"""
+        stated = [one for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed]
+        names = [name for one in stated if isinstance(one.value, tuple) for name in one.value]
+        return (
+            bool(names)
+            and all(one.value is not None for one in stated)
+            and not any(name.partition(".")[0] in _ADAPTING or _OF_ADAPTERS.search(name) for name in names)
+        )
 
     def _takes_others(self, term: ModelTerm) -> bool:
         """Was all of the run's code read, and does every class of transformers that it takes say that it is another?
@@ -352,6 +370,8 @@ class Presumer:
         """A package that an open list does not name, or that may be installed with the others."""
         if term.name in self._packages:
             return Presumed(certainty=Certainty.OPEN, condition=f"{term.name} is not installed", likelihood=_UNREAD)
+        if any(name in self._engines and one.packages == {term.name} for name, one in ENGINES.items()):
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"no {term.name}")  # the run cannot do without it
         if _BROUGHT.get(term.name) in self._engines and self._platform in (None, "linux"):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"no {term.name}")
         if _OFTEN_BESIDE.get(term.name) in self._engines:

@@ -14,7 +14,7 @@ from gradcompat.knowledge.load import load
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Finding
-from gradcompat.model.issue import ModelTerm, SymbolAbsentTerm, SymbolTerm
+from gradcompat.model.issue import ModelTerm, PackageAbsentTerm, SymbolAbsentTerm, SymbolTerm
 from gradcompat.model.report import ReportedFinding
 from gradcompat.presumptions import presumer as presuming
 from gradcompat.presumptions.engines import named_engines
@@ -640,6 +640,29 @@ def test_a_program_whose_classes_all_say_which_models_they_are_trains_no_others(
 ) -> None:
     read = environment(package("torch", "2.9.0"), settings={"code.symbols": symbols})
     assert presumed(read, ModelTerm(classes=("Gemma2*",))).status == status
+
+
+@pytest.mark.parametrize(
+    ("symbols", "status"),
+    [
+        (("transformers.Trainer", "transformers.AutoModelForCausalLM"), "dormant"),
+        (("transformers.Trainer", "peft.get_peft_model"), "affected"),
+        (("transformers.AutoModelForCausalLM", "add_adapter"), "affected"),
+        (("diffusers.StableDiffusionPipeline", "load_lora_weights"), "affected"),
+        (("unsloth.FastModel", "trl.SFTTrainer"), "affected"),
+        ((), "affected"),
+    ],
+)
+def test_a_program_that_names_no_adapter_has_none(symbols: tuple[str, ...], status: str) -> None:
+    read = environment(package("torch", "2.9.0"), settings={"code.symbols": symbols})
+    assert presumed(read, equals("peft.method", "lora"), engines=frozenset({"peft"})).status == status
+
+
+def test_a_package_that_the_run_cannot_do_without_is_there() -> None:
+    """Although an open list does not name it."""
+    term, listed = PackageAbsentTerm(name="peft"), environment(package("torch", "2.9.0"), closed=False)
+    assert presumed(listed, term).status == "affected"
+    assert presumed(listed, term, engines=frozenset({"peft"})).dormant == ("no peft",)
 
 
 @pytest.mark.parametrize(("device", "status"), [('"mps"', "dormant"), ("input()", "conditional")])

@@ -121,6 +121,11 @@ def test_an_adapter_that_is_loaded_into_a_wrapped_model() -> None:
     assert name not in symbols(wrapped + 'model = PeftModel.from_pretrained(base, "out")')
     assert name not in symbols(wrapped + 'model = PeftModel.from_pretrained(model.merge_and_unload(), "out")')
     assert name not in symbols('model = PeftModel.from_pretrained(base, "out")\nmodel = get_peft_model(model, C)')
+    load, anew = 'PeftModel.from_pretrained(model, "out")', 'AutoModelForCausalLM.from_pretrained("gpt2")'
+    assert name not in symbols(f"{wrapped}model = {anew}\n{load}")
+    assert name not in symbols(f"{wrapped}if fresh:\n    model = {anew}\n    {load}")
+    assert name in symbols(f"{wrapped}if fresh:\n    model = {anew}\n{load}")
+    assert name in symbols(f"model = {anew}\nmodel = get_peft_model(\n    model, LoraConfig()\n)\n{load}")
 
 
 def test_a_state_dict_that_is_the_adapter_alone() -> None:
