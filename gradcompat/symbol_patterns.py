@@ -89,12 +89,14 @@ def arguments_in_words(pattern: str) -> str:
     return read_pattern(pattern).in_words()
 
 
-@lru_cache(maxsize=4096)
 def truth_of_use(used: tuple[str, ...], patterns: tuple[str, ...]) -> Truth:
-    """Is one of the patterns met by what is used? Unknown where a call hides the arguments that a pattern asks for.
+    """Is one of the patterns met by what is used? Unknown where a call hides the arguments that a pattern asks for."""
+    return _truth_of_use(used, patterns)
 
-    A program uses many names, is asked for each record, and has many runs.
-    """
+
+@lru_cache(maxsize=4096)
+def _truth_of_use(used: tuple[str, ...], patterns: tuple[str, ...]) -> Truth:
+    """The same, for a program uses many names, is asked for each record, and has many runs."""
     names, calls = _apart(used)
     by_name, by_call = _apart(patterns)
     if any_matches(names, by_name):

@@ -164,4 +164,4 @@ def test_a_call_is_one_that_a_record_asks_for(record: str, call: str, expected: 
     text = f"import functools, {PACKAGES}\n{call}\nloss.backward()\nopt.step()\n"
     stated = [one.value for one in scan(Document("train.py", text)).settings if one.key == "code.calls"]
     calls = tuple(line for value in stated if isinstance(value, tuple) for line in map(str, value))
-    assert truth_of_use(calls, filter(is_call, symbols)) is expected
+    assert truth_of_use(calls, tuple(filter(is_call, symbols))) is expected
