@@ -612,7 +612,8 @@ def _round_trip(parameters: _Parameters) -> Settings:
     }
     what = str(parameters["what"])
     if what == "tokenizer":
-        return {"code.symbols": ("transformers.AutoTokenizer.from_pretrained",)}
+        loaded = "transformers.AutoTokenizer.from_pretrained"
+        return {"code.symbols": (loaded, f"{loaded}(folder)")}
     if what == "dtype":  # is not given
         symbols = (used[what], f"{used[what]}(folder)")
         return {"code.symbols": symbols, "model.torch_dtype": "auto", "peft.method": "none"}
@@ -993,7 +994,11 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "low_bit_training": _low_bit,
     "compiled": _compiled,
     # The recipe puts in the NaN that a run in half precision comes to.
-    "nan_in_the_log": lambda _: {**_TRAINER, "precision.mode": "fp16"},
+    "nan_in_the_log": lambda parameters: {
+        **_TRAINER,
+        "precision.mode": "fp16",
+        "training.logging_nan_inf_filter": parameters["filter"] == "default",
+    },
     "mixed_precision": _mixed_precision,
 }
 

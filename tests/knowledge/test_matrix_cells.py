@@ -36,7 +36,9 @@ HERE = Location(path="row")
 
 # Cells whose run the vocabulary cannot say, with the reason that the mapping gives.
 UNMAPPED = {
+    ("adapters", "no record is about what the recipe looks at"): 6,
     ("deepspeed_step", "the loop stands for the Trainer of transformers, which is not in the row"): 7,
+    ("loss_masking", "no record is about what the recipe looks at"): 1,
     ("keras_accumulation", "no setting says that the optimizer keeps a moving average of the weights"): 6,
 }
 
