@@ -115,7 +115,7 @@ def parts_of(findings: Iterable[ReportedFinding], *, everything: bool = False) -
             group[0].finding.issue.id: tuple(_name(one.finding) for one in group[1:]) for group in told if group[1:]
         },
         questions=questions_of(rest),
-        dormant=_dormant(finding.finding for finding in findings if finding.finding.status == "dormant"),
+        dormant=_dormant([finding.finding for finding in findings]),
         refuted=tuple(finding for finding in probed if finding.refuted),
         not_affected=tuple(finding for finding in findings if finding.finding.status == "not_affected"),
     )
@@ -301,9 +301,13 @@ def _likelihood(unknown: Sequence[Unknown]) -> float:
     return product
 
 
-def _dormant(findings: Iterable[Finding]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _dormant(findings: Sequence[Finding]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    # What an environment does without that trains nothing may be what the project trains with in another one.
+    trains = any(finding.contexts for finding in findings)
     features: dict[str, list[str]] = {}
     for finding in findings:
+        if finding.status != "dormant" or (trains and not finding.contexts):
+            continue
         if all(finding.dormant):  # an older release that a range allows is told with the range
             features.setdefault(finding.dormant[0], []).append(finding.issue.id)
     ordered = sorted(features.items(), key=lambda item: (-len(set(item[1])), item[0].lower()))

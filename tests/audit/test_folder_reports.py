@@ -280,3 +280,17 @@ def test_code_is_not_held_against_what_another_project_lists(tmp_path: Path, mon
     }
     assert ("fit.py", "trains, and no folder at or above its own lists packages", True) in notes(report)
     assert report.exit_status == 1
+
+
+def test_what_one_environment_trains_with_is_not_said_to_be_unused(tmp_path: Path) -> None:
+    """The environment of an evaluation beside it trains nothing, which is no news of the project."""
+    for name in ("train", "evaluation"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "requirements.txt").write_text("torch==2.4.1\ntransformers==4.46.3\n")
+    (tmp_path / "evaluation" / "score.py").write_text(
+        "from transformers import pipeline\nprint(pipeline('fill-mask'))\n"
+    )
+    unused = "the Trainer of transformers ("
+    assert unused in rendered(gradcompat.check(tmp_path), "text")
+    (tmp_path / "train" / "train.py").write_text(TRAIN.replace("from pkg.model import build\n", "build = print\n"))
+    assert unused not in rendered(gradcompat.check(tmp_path), "text")
