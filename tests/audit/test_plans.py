@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import gradcompat
 from gradcompat.audit import auditor, plans
 from gradcompat.audit.auditor import Task, audit
 from gradcompat.audit.options import AuditOptions
@@ -117,3 +118,26 @@ def test_the_steps_of_a_check_are_shared(tmp_path: Path, monkeypatch: pytest.Mon
     tasks = [auditor.Task(file, runs if number < 2 else ()) for number, file in enumerate(files)]
     auditor.audit_each(tasks, load(), AuditOptions())
     assert given == [auditor.PLAN_STEPS // 2] * 2 + [auditor.PLAN_STEPS // 10] * 8
+
+
+TRAIN = """\
+from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+
+(arguments,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+Trainer(AutoModelForCausalLM.from_pretrained("gpt2"), arguments, train_dataset=load()).train()
+"""
+
+
+def test_a_project_of_several_runs_gets_a_plan_and_not_only_a_setting(tmp_path: Path) -> None:
+    """Its runs differ in what no record asks for; an evaluation has requirements of its own."""
+    (tmp_path / "eval").mkdir()
+    (tmp_path / "eval" / "requirements.txt").write_text("tqdm==4.66.1\n")
+    (tmp_path / "requirements.txt").write_text("transformers==4.31.0\naccelerate==0.21.0\n")
+    (tmp_path / "train.py").write_text(TRAIN)
+    for number in range(1, 9):
+        options = f"--output_dir out{number} --learning_rate {number}e-5 --gradient_accumulation_steps {4 * number}"
+        (tmp_path / f"run{number}.sh").write_text(f"python train.py {options}\n")
+    report = gradcompat.check(tmp_path, only=["GC-0005"])
+    advice = [one.advice for one in report.findings if one.finding.status == "affected"]
+    assert [one.package for one in advice if one is not None] == ["transformers"]
+    assert not any("takes longer than a check" in one.reason for audit in report.audits for one in audit.skipped)

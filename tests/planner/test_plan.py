@@ -224,3 +224,21 @@ def test_a_catalogue_without_the_package_is_said() -> None:
     here = built(package("transformers", "4.46.0"), settings={ACCUMULATION: 8})
     made = planned(here, [issue(1, defect)], table({"transformers": {}}), asked())
     assert "a table has no releases of transformers, so that no other version was tried" in made.verified.unverified
+
+
+def test_a_setting_is_shown_where_the_runs_that_have_the_finding_state_it() -> None:
+    """Another run may state it, too, and be right."""
+    record = {
+        "affected": [{"packages": {"transformers": "*"}, "settings": {ACCUMULATION: ">1"}}],
+        "remedies": [{"kind": "setting", "key": ACCUMULATION, "value": 1}],
+    }
+    here = built(package("transformers", "4.46.0"))
+    runs = [
+        replace(here, settings=(Setting(key=ACCUMULATION, value=value, location=where, spelling="accumulation: {}"),))
+        for value, where in ((4, Location(path="a.yaml", line=3)), (1, Location(path="b.yaml", line=5)))
+    ]
+    findings = [finding for run in runs for finding in match(run, [issue(1, record)], NAMES)]
+    made = plan(here, findings, [issue(1, record)], NAMES, table(TRANSFORMERS), asked(), runs=runs)
+    assert [(change.location, change.line) for change in made.settings] == [
+        (runs[0].settings[0].location, "accumulation: 1")
+    ]
