@@ -17,7 +17,7 @@ from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import ConfigLookup, OptionFile
 from gradcompat.scanners import code_calls
-from gradcompat.scanners.alike_branches import agreed
+from gradcompat.scanners.alike_branches import agreed, is_arguments
 from gradcompat.scanners.call_lines import call_lines
 from gradcompat.scanners.code_arguments import Argument, Place, argument, pairs
 from gradcompat.scanners.code_assignments import (
@@ -605,7 +605,7 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     one = known(name)
     if one is None:
         return
-    if one.framework is not None and found.document.text.count(f"{last}(") == 1:
+    if one.framework is not None and not is_arguments(name) and found.document.text.count(f"{last}(") == 1:
         # Whoever drives the loop so takes these arguments, whatever the way there depends on.
         step = step._replace(branch=False)
     # `torch.cuda.amp.autocast(True)` is older than `torch.autocast("cuda")`.

@@ -583,7 +583,9 @@ def _computed(members: Sequence[Context]) -> set[str]:
     for member in programs:
         for setting in member.settings:
             values.setdefault(setting.key, []).append(setting.value)
-    return {key for key, found in values.items() if found == [None] and key in said and key not in _OF_CODE}
+    # Adapters and quantisation mostly stand in branches, which are followed by themselves.
+    own = _OF_CODE | _WITHOUT_BRANCH.keys()
+    return {key for key, found in values.items() if found == [None] and key in said and key not in own}
 
 
 def _joined(members: list[Context]) -> Context:

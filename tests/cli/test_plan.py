@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from gradcompat.cli.app import app
 from gradcompat.errors import EditError, UsageError
 from tests.cli.indexed import CONFIG, LINUX
+from tests.knowledge.own_records import own
 
 REQUIREMENTS = """\
 # what the run needs
@@ -143,8 +144,13 @@ def test_constraints_have_their_reason_above_them(project: Path) -> None:
 
 
 def test_exclusions_hold_without_conditions(project: Path) -> None:
-    printed = run("constraints", "--all", "--fail-on", "warning").stdout
-    assert "transformers!=4.57.2\n" in printed
+    text = own(
+        ('acme-trainer: ">=3.0.0,<3.1.4"', 'acme-trainer: "==3.1.3"'),
+        ("- {acme-trainer: 3.0.0}\n", "- {acme-trainer: 3.1.3}\n"),
+    )
+    (project / "acme.yaml").write_text(text, "utf-8")
+    printed = run("constraints", "--all", "--fail-on", "warning", "--knowledge", "acme.yaml").stdout
+    assert "acme-trainer!=3.1.3\n" in printed
     assert "GC-0004" not in printed  # it hangs on the model and on accumulation
 
 

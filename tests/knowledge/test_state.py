@@ -170,7 +170,7 @@ def test_what_works_on_the_file_of_records_says_that_it_is_not_here(run: Run, co
         ["matrix", "transformers"],
         ["ranges", "transformers", "GC-0004"],
         ["horizon", "--offline", "transformers"],
-        ["export", "--format", "dependabot"],
+        ["export", "--format", "renovate"],
     ],
 )
 def test_what_works_on_the_installed_records_needs_no_checkout(run: Run, command: list[str]) -> None:
