@@ -16,7 +16,7 @@ from gradcompat.knowledge.schema import ID
 
 _WIDTH = 120
 _FLOW_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.*/+-]*")
-_BLOCK_WORDS = re.compile(r"[A-Za-z](?!.*(?:: | #|:$))[^\t\n]*")
+_BLOCK_WORDS = re.compile(r"[A-Za-z](?!.*(?:: | #|:$))[^\t\n]*(?<! )")
 _RECORD = re.compile(rf"^( *)- id: *({ID})\b", re.MULTILINE)
 _FOLDED = ("details",)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from packaging.version import Version
 
@@ -246,6 +246,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl
 
 
 @given(WORDS.filter(str.strip), WORDS.filter(str.strip))
+@example("A ", "0")
 def test_any_words_survive(summary: str, text: str) -> None:
     (node,) = parse(record_text({**NEW, "summary": summary, "evidence": [text]}), "x")
     found = plain(node)
