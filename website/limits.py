@@ -85,12 +85,13 @@ LIMITS = (
     ),
     Limit(
         "audit.change_advice:PLAN_QUESTIONS",
-        "questions to records that the plans of one run ask, in equal shares",
+        "questions to records that the plans of one check ask, in equal shares of the environments that train something; "
+        "the others together ask as many once more",
         "each finding has the nearest change instead; no gap, but a note",
     ),
     Limit(
         "audit.auditor:PLAN_STEPS",
-        "steps of the plans behind the advice of a check, for each MB of environments",
+        "steps of the plans behind the advice of a check, for each MB of environments, shared likewise",
         "the nearest change of each finding instead",
     ),
     Limit(
