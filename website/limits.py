@@ -85,8 +85,8 @@ LIMITS = (
     ),
     Limit(
         "audit.change_advice:PLAN_QUESTIONS",
-        "questions to records that the plans of one check ask, in equal shares of the environments that train something; "
-        "the others together ask as many once more",
+        "questions to records that the plans of one check ask, in equal shares of the environments that train "
+        "something; the others together ask as many once more",
         "each finding has the nearest change instead; no gap, but a note",
     ),
     Limit(
