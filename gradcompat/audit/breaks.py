@@ -73,7 +73,7 @@ def breaks_of(environment: Environment, uses: Sequence[CodeUse], names: Names) -
         issue = issue_of_versions(pair, one, *(str(versions[name][0]) for name in (pair.consumer, pair.provider)))
         issues.append(issue)
         pairs[issue.id], imports[issue.id] = pair, leading
-    code = {broken_use.issue.id: broken_use for broken_use in _broken_code(environment, uses, names)}
+    code = {broken_use.issue.id: broken_use for broken_use in _broken_code(environment, versions, uses, names)}
     return EnvironmentBreaks((*issues, *(broken_use.issue for broken_use in code.values())), pairs, code, imports)
 
 
@@ -101,18 +101,20 @@ def _broken_imports(
             yield pair, leading, broken
 
 
-def _broken_code(environment: Environment, uses: Sequence[CodeUse], names: Names) -> Iterator[BrokenUse]:
+def _broken_code(
+    environment: Environment, versions: Mapping[str, Sequence[Version]], uses: Sequence[CodeUse], names: Names
+) -> Iterator[BrokenUse]:
     """What fails in the versions that are listed, or in the newest that a range allows."""
     # Only where there is code; a lockfile alone needs no table.
     from gradcompat.breaks.code_issues import broken_uses
     from gradcompat.releases.table import table_of
 
-    versions, ranges = released_versions(environment, names), _allowed_releases(environment)
+    ranges = _allowed_releases(environment)
     for package, found in _by_package(uses).items():
         if package not in versions or (table := table_of(package)) is None:
             continue
+        canonical = names.families.get(package, package)
         for version in versions[package]:
-            canonical = names.families.get(package, package)
             broken = broken_uses(found, canonical, table, version, _beside(versions), ranges)
             yield from broken
             if broken:
