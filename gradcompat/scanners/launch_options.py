@@ -13,7 +13,7 @@ from gradcompat.scanners.key_mapping import fed
 from gradcompat.scanners.model_names import model_settings
 from gradcompat.scanners.training_arguments import expanded, settled
 
-_NEGATED = "no_"  # `--no-bf16` of argparse.BooleanOptionalAction, `--no_bf16` of HfArgumentParser
+NEGATED = "no_"  # `--no-bf16` of argparse.BooleanOptionalAction, `--no_bf16` of HfArgumentParser
 
 
 def given_option(option: OptionDefault | OptionTest, options: Sequence[LaunchOption]) -> LaunchOption | None:
@@ -24,8 +24,13 @@ def given_option(option: OptionDefault | OptionTest, options: Sequence[LaunchOpt
 def option_among(flags: Sequence[str], switched: bool | None, options: Sequence[LaunchOption]) -> LaunchOption | None:
     """The option of these names among those that a launch gives; None if it leaves it out."""
     by_name = {option.name: option for option in options}
-    negated = tuple(f"{_NEGATED}{flag}" for flag in flags) if switched is not None else ()
+    negated = tuple(f"{NEGATED}{flag}" for flag in flags) if switched is not None else ()
     return next((by_name[flag] for flag in (*flags, *negated) if flag in by_name), None)
+
+
+def bare_value(flags: Sequence[str], switched: bool | None, name: str) -> bool | None:
+    """What an option of these names sets that is given without a value; None where it is no switch."""
+    return None if switched is None else switched == (name in flags)
 
 
 def settings_of_option(option: OptionDefault, given: LaunchOption) -> list[Setting]:
@@ -35,7 +40,7 @@ def settings_of_option(option: OptionDefault, given: LaunchOption) -> list[Setti
     one = known(option.tool) if option.tool else None
     value: Any = given.value
     if value is True:
-        value = None if option.switched is None else option.switched != (given.name not in option.flags)
+        value = bare_value(option.flags, option.switched, given.name)
     if one is None or value is None:
         return [replace(stated, location=given.location) for stated in option.stated]
     named: list[tuple[str, Setting]] = []

@@ -14,11 +14,10 @@ from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import DataclassParser, LaunchOption
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.call_lines import SECRET, is_word
-from gradcompat.scanners.launch_options import option_among
+from gradcompat.scanners.launch_options import NEGATED, bare_value, option_among
 from gradcompat.symbol_patterns import CALLS_KEY, has_options
 
 _CONFIG = "config"
-_NEGATED = "no_"
 _MOST_OWN = 100  # fields of a project's own that a line has
 
 _Launches = Sequence[Sequence[LaunchOption] | None]
@@ -66,8 +65,8 @@ def _fields(options: Sequence[LaunchOption]) -> Iterator[tuple[str, Value]]:
     for option in options:
         bare = option.value is True
         name, value = option.name, True if bare else _read(option.value)
-        if bare and name.startswith(_NEGATED):
-            name, value = name.removeprefix(_NEGATED), False
+        if bare and name.startswith(NEGATED):
+            name, value = name.removeprefix(NEGATED), False
         if name.isidentifier() and not SECRET.search(name):
             yield name, Unread("_given") if value is None else value
 
@@ -88,7 +87,7 @@ def _launched(call: Call, options: Sequence[LaunchOption] | None) -> Call:
 def _value(given: LaunchOption, option: OptionValue) -> Value:
     """What a launch gives, as the program gets it; None where that is not known."""
     if given.value is True:
-        return None if option.switched is None else option.switched != (given.name not in option.flags)
+        return bare_value(option.flags, option.switched, given.name)
     return _read(given.value)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from gradcompat.model.context import LaunchOption, OptionTest
 from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code_regions import Position, end, start
+from gradcompat.scanners.launch_options import bare_value
 from gradcompat.scanners.option_defaults import Option
 
 # What is a condition or may not be run otherwise, and decides nothing that is read here.
@@ -139,7 +140,8 @@ def _value(test: OptionTest, given: LaunchOption | None) -> Any:
     if given is None:
         return test.default if test.has_default else UNKNOWN
     if given.value is True:  # the bare option
-        return UNKNOWN if test.switched is None else test.switched == (given.name in test.flags)
+        value = bare_value(test.flags, test.switched, given.name)
+        return UNKNOWN if value is None else value
     if not isinstance(given.value, str):
         return UNKNOWN
     if test.switched is not None or isinstance(test.default, bool):
