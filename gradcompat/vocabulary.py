@@ -142,6 +142,7 @@ KEYS: dict[str, Key] = {
     "peft.layers_to_transform": Key("bool", "only some layers get the adapter"),
     "peft.task_type": Key("str", "what the adapted model is for: CAUSAL_LM, SEQ_CLS, TOKEN_CLS, QUESTION_ANS, …"),
     "peft.optimizer": Key("str", "an optimizer of PEFT's own: lorafa, loraplus"),
+    "peft.given_to_trainer": Key("bool", "the trainer gets the adapter's config, and puts the adapter on by itself"),
     "peft.prepare_model_for_kbit_training": Key("bool", "that function is called on the quantised model"),
     "quantization.method": Key("str", "bitsandbytes, gptq, awq, torchao, …"),
     "quantization.bits": Key("int", "bits of a weight"),

@@ -21,6 +21,7 @@ _SENTENCES = "sentence-transformers"  # its arguments derive from those of trans
 _OF_TRAINER = (_TRAINER, _TRL, _SENTENCES)
 _OF_ENGINE = (*_OF_TRAINER, _LIGHTNING, "accelerate", "torch")  # DeepSpeed's
 _STRATEGY = "distributed.strategy"
+_METHOD = "training.method"  # what shows it is enough, as an argument that one trainer alone has
 _REPLICATING = frozenset({*_OF_TRAINER, "accelerate"})
 _SHARDING = ("deepspeed.", "fsdp.")
 
@@ -33,7 +34,7 @@ class LeftOut:
         key: the setting.
         default: what it is where a run leaves it out: that of an argument, out of the tables, or a stated one.
         frameworks: values of ``training.framework`` of which this is true.
-        beside: settings that have to be stated with these values; otherwise it has no meaning.
+        beside: settings that have to be stated with these values, or it has no meaning; a method may be presumed.
         among: settings that have to be stated with any values, since they show that the config was read.
         against: settings that turn it round where they are stated with these values.
         unless: packages and the versions of them that turn it round.
@@ -101,6 +102,14 @@ _REENTRANT = Stated(
     versions=">=4.11.3,<5.0.0",
     read=_REENTRANT_READ,
     reference="https://github.com/huggingface/transformers/blob/v4.49.0/src/transformers/modeling_utils.py",
+)
+# What was read of each trainer of TRL; the Reward- and the first GRPOTrainers set no hook.
+_READ_OF_TRL = "0.7.11, 0.8.6, 0.9.6, 0.11.4, 0.12.2, 0.15.2, 0.18.2, 0.21.0, 0.23.1, 0.25.1"
+_HOOK_OF_TRL = (
+    ("sft", ">=0.7.5,<=1.16.0", f"0.7.5, {_READ_OF_TRL}, 0.26.2, 0.29.0, 1.0.0, 1.16.0"),
+    ("dpo", ">=0.7.4,<=1.16.0", f"0.7.4, {_READ_OF_TRL}, 0.26.2, 0.29.0, 1.0.0, 1.16.0"),
+    *((method, ">=0.8.6,<=0.25.1", _READ_OF_TRL.removeprefix("0.7.11, ")) for method in ("kto", "orpo", "cpo")),
+    ("grpo", ">=0.16.0,<=1.16.0", "0.16.0, 0.19.1, 0.21.0, 0.23.1, 0.25.1, 0.26.2, 0.29.0, 1.0.0, 1.16.0"),
 )
 # Which releases of verl were read, and where.
 _NEW_VERL = ("0.8.0, 0.9.0, 0.9.1", "verl-project/verl/blob/v0.8.0/verl/trainer/config/model/hf_model.yaml")
@@ -500,6 +509,21 @@ LEFT_OUT = (
         beside=(("peft.prepare_model_for_kbit_training", True),),
         against=(("quantization.method", "none"),),
     ),
+    *(
+        LeftOut(
+            key="training.enable_input_require_grads",
+            default=Stated(
+                value=True,  # as far as reentrant checkpointing is on, which alone needs it
+                package="trl",
+                versions=versions,
+                read=f"{read}, whose trainer sets the hook where it puts the adapter on",
+                reference=f"https://github.com/huggingface/trl/blob/v0.12.2/trl/trainer/{method}_trainer.py",
+            ),
+            frameworks=(_TRL,),
+            beside=(("peft.given_to_trainer", True), (_METHOD, method)),
+        )
+        for method, versions, read in _HOOK_OF_TRL
+    ),
 )
 
 
@@ -513,6 +537,8 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
     """
     stated = {(setting.key, setting.value) for setting in environment.settings if not setting.presumed}
     keys = {setting.key for setting in environment.settings}
+    methods = {setting.value for setting in environment.settings if setting.key == _METHOD}
+    beside = stated | {(_METHOD, method) for method in methods if len(methods) == 1}
     valued = {key for key, value in stated if value is not None}
     frameworks = _frameworks(environment)
     having: dict[str, list[LeftOut]] = {}
@@ -520,7 +546,7 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
         if (
             default.key not in keys
             and not frameworks.isdisjoint(default.frameworks)
-            and stated.issuperset(default.beside)
+            and beside.issuperset(default.beside)
             and valued.issuperset(default.among)
             and stated.isdisjoint(default.against)
             and not any(_installed(environment, *unless) for unless in default.unless)

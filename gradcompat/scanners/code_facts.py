@@ -641,6 +641,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.drivers.setdefault(one.framework, found.place(call))
     if one.trains:
         found.trainer = True
+        if one.framework == "trl" and given.get("peft_config") is not None:
+            found.state(step, "peft.given_to_trainer", True)
         found.merged.append("peft_config" not in given and gets_merged_model(call, found.names, step.scope))
         if one.framework == "trl" and call.args and not one.positional:
             value = found.names.literal(call.args[0], step.scope)

@@ -157,7 +157,10 @@ FEEDS: Feeds = {
     "attn_implementation": ATTENTION,
     "torch_dtype": DTYPE,
     "dtype": DTYPE,
-    "use_peft": Feed("peft.method", {"true": "lora", "false": "none"}, only=True),
+    "use_peft": (
+        Feed("peft.method", {"true": "lora", "false": "none"}, only=True),
+        Feed("peft.given_to_trainer", {"true": True, "false": False}, only=True),
+    ),
     "lora_target_modules": Feed("peft.all_linear", {"all-linear": True}, only=True),
     "lora_modules_to_save": Feed("peft.modules_to_save", given=True),
     "lora_target_parameters": Feed("peft.target_parameters", given=True),

@@ -129,16 +129,24 @@ def driven(run: Environment, *frameworks: str) -> Environment:
     return replace(run, settings=(*stated, *presumed))
 
 
-def stating(run: Environment, key: str, value: str | int) -> Environment:
+def stating(run: Environment, key: str, value: str | bool | int) -> Environment:
     """The same, with another value or with one more."""
     kept = tuple(setting for setting in run.settings if setting.key != key)
     return replace(run, settings=(*kept, Setting(key=key, value=value, location=Location(path="train.py", line=1))))
+
+
+def presumably(run: Environment, key: str, *values: str) -> Environment:
+    """The same, and what the key is, is only presumed."""
+    shown = tuple(Setting(key=key, value=one, location=Location(path="t.yaml"), presumed=True) for one in values)
+    return replace(run, settings=(*run.settings, *shown))
 
 
 FORWARD = "model.forward_takes_kwargs"
 PARALLEL = stating(run_of(("transformers", "4.57.1")), "distributed.processes", 4)
 GRPO = stating(run_of(("trl", "0.24.0"), ("transformers", "4.57.1"), framework="trl"), "training.method", "grpo")
 CHECKPOINTED = run_of(("transformers", "4.57.6"), ("trl", "0.26.2"), gradient_checkpointing=True)
+HOOK = "training.enable_input_require_grads"
+GIVEN = stating(run_of(("trl", "0.15.2"), framework="trl"), "peft.given_to_trainer", True)
 WITH_TRL_1 = run_of(("transformers", "4.57.6"), ("trl", "1.0.0"), gradient_checkpointing=True)
 
 
@@ -184,6 +192,13 @@ WITH_TRL_1 = run_of(("transformers", "4.57.6"), ("trl", "1.0.0"), gradient_check
         (driven(CHECKPOINTED, "transformers.Trainer", "trl"), "training.use_reentrant", True),
         (run_of(("transformers", "4.57.6")), "training.use_reentrant", None),  # without checkpointing it means nothing
         (run_of(("transformers", "5.0.0"), gradient_checkpointing=True), "training.use_reentrant", False),
+        (stating(GIVEN, "training.method", "dpo"), HOOK, True),
+        (presumably(GIVEN, "training.method", "sft"), HOOK, True),
+        (presumably(GIVEN, "training.method", "sft", "kto"), HOOK, None),
+        (stating(GIVEN, "training.method", "grpo"), HOOK, None),  # which sets it from 0.16 on
+        (stating(GIVEN, "training.method", "reward"), HOOK, None),
+        (stating(driven(GIVEN, "transformers.Trainer"), "training.method", "sft"), HOOK, None),
+        (stating(run_of(("trl", "0.15.2"), framework="trl"), "training.method", "dpo"), HOOK, None),
     ],
 )
 def test_a_run_leaves_to_its_trainer_what_it_does_not_say(run: Environment, key: str, value: object) -> None:
