@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from gradcompat.breaks.pairs import Break, Pair, known_names, pair_of, pairs_among
+from gradcompat.class_facts import MODEL_KEY
+from gradcompat.comparison import texts
 from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.matcher import Names
 from gradcompat.model.environment import Environment, Package
@@ -23,6 +25,9 @@ from gradcompat.versions import Window, locate
 if TYPE_CHECKING:
     from gradcompat.breaks.code_issues import BrokenUse
     from gradcompat.model.code_use import CodeUse
+
+
+_MODELS = "transformers"  # whose classes a run names by its model
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +296,27 @@ def _entries(packages: Iterable[Package], pair: Pair, names: Names) -> Iterator[
                 yield consumer, provider
 
 
+def breaks_ahead(
+    environment: Environment,
+    runs: Iterable[Environment],
+    uses: Sequence[CodeUse],
+    names: Names,
+    among: frozenset[str] | None = None,
+) -> tuple[Issue, ...]:
+    """What no change of versions may lead into: packages that do not go together, what the code or its models miss.
+
+    Args:
+        environment: with the releases that its ranges allow.
+        runs: its training runs.
+        uses: what the code beside it takes from other packages.
+        names: under which names packages go.
+        among: leaves out what the code needs of other (canonical) packages than these; None leaves out nothing.
+    """
+    listed = frozenset(map(names.canonical, environment.packages))
+    needed = (*uses, *uses_of_models(environment, runs, names))
+    return (*constraints_of(listed), *constraints_of_code(environment, needed, names, among))
+
+
 def constraints_of_code(
     environment: Environment, uses: Sequence[CodeUse], names: Names, among: frozenset[str] | None = None
 ) -> tuple[Issue, ...]:
@@ -320,6 +346,38 @@ def constraints_of_code(
             if issue is not None:
                 found.setdefault(issue.id, issue)
     return (*found.values(), *_constraints_of_imports(versions, uses))
+
+
+def uses_of_models(environment: Environment, runs: Iterable[Environment], names: Names) -> tuple[CodeUse, ...]:
+    """The classes of the models that the runs train, as imports from transformers: no change may lose them.
+
+    A config names its model on the hub, and no line of code imports the class. Those alone that every listed release
+    has; whatever else such a class is, it is none of transformers.
+
+    Args:
+        environment: with the releases that its ranges allow.
+        runs: the training runs.
+        names: under which names packages go.
+    """
+    trained = {
+        name: setting.location
+        for run in runs
+        for setting in run.settings
+        if setting.key == MODEL_KEY and setting.value is not None and not setting.presumed
+        for name in texts(setting.value)
+    }
+    versions = released_versions(environment, names).get(_MODELS)
+    if not trained or not versions:
+        return ()
+    from gradcompat.breaks.code_issues import is_there
+    from gradcompat.model.code_use import CodeUse
+    from gradcompat.releases.table import table_of
+
+    if (table := table_of(_MODELS)) is None:
+        return ()
+    beside = _beside(released_versions(environment, names))
+    uses = (CodeUse(kind="import", module=_MODELS, name=name, location=location) for name, location in trained.items())
+    return tuple(use for use in uses if all(is_there(use, table, version, beside) for version in versions))
 
 
 def _constraints_of_imports(versions: Mapping[str, Sequence[Version]], uses: Sequence[CodeUse]) -> Iterator[Issue]:

@@ -6,10 +6,11 @@ environment whose plan would take more than its share gets the nearest change of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from gradcompat.audit.breaks import breaks_ahead
 from gradcompat.audit.environment_findings import Matched
 from gradcompat.audit.options import AuditOptions
 from gradcompat.budget import Budget
@@ -19,6 +20,7 @@ from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.matcher import questions
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.model.finding import Advice, Finding, Status
+from gradcompat.model.issue import Issue
 
 # That the plans of one run ask; that of one finding in torch and transformers takes 1,600.
 PLAN_QUESTIONS = 30_000
@@ -74,6 +76,7 @@ def advise_findings(
         else:
             notes.append(_note(environment, _EACH_ALONE))
     budget = Budget(ADVICE_STEPS)
+    ahead: tuple[Issue, ...] | None = None  # the tables of releases are asked where something is left
     for finding in matched.findings:
         if finding.status != "affected" or id(finding) in advice or not finding.issue.remedies:
             continue  # trying the remedies of all that may be takes longer than matching
@@ -84,7 +87,9 @@ def advise_findings(
             )
             notes.append(_note(environment, reason))
             break
-        if (nearest := _nearest(finding, matched, base, options)) is not None:
+        if ahead is None:
+            ahead = breaks_ahead(matched.environment, matched.runs.values(), matched.uses, base.names)
+        if (nearest := _nearest(finding, matched, ahead, base, options)) is not None:
             advice[id(finding)] = nearest
     return Advised(advice, tuple(notes), ADVICE_STEPS if budget.spent else ADVICE_STEPS - budget.left)
 
@@ -124,12 +129,20 @@ def _planned(
     return planned_advice(environment, matched, path, base, shipped, options, budget)
 
 
-def _nearest(finding: Finding, matched: Matched, base: KnowledgeBase, options: AuditOptions) -> Advice | None:
+def _nearest(
+    finding: Finding, matched: Matched, ahead: Sequence[Issue], base: KnowledgeBase, options: AuditOptions
+) -> Advice | None:
     from gradcompat.advice import advise  # only for what is affected, and no plan cures
     from gradcompat.audit.published_releases import published
 
     run = matched.run_of(finding)
     held = {base.names.families.get(name, name) for name, _ in options.replacements}
     return advise(
-        finding, run, matched.issues, base.names, partial(published, python=run.python), held, matched.listing
+        finding,
+        run,
+        (*matched.issues, *ahead),
+        base.names,
+        partial(published, python=run.python),
+        held,
+        matched.listing,
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from gradcompat.audit.breaks import constraints_of, constraints_of_code
+from gradcompat.audit.breaks import breaks_ahead
 from gradcompat.audit.environment_findings import Matched, match_runs, with_facts
 from gradcompat.audit.missing_versions import missing_versions
 from gradcompat.audit.options import AuditOptions
@@ -292,7 +292,7 @@ def plan_of(
     return plan(
         stated,
         _wanted(found, options),
-        (*base.in_force(), *_not_leading_into(environment, found, base)),
+        (*base.in_force(), *_not_leading_into(found, base)),
         base.names,
         catalogue,
         _request(environment, stated, project, base, options, wishes),
@@ -322,7 +322,7 @@ def single_move_of(
     shared = shared_packages(wanted, base.names, request)
     if not shared:
         return None
-    issues = (*base.concerning(shared), *_not_leading_into(environment, found, base, shared))
+    issues = (*base.concerning(shared), *_not_leading_into(found, base, shared))
     return single_move(
         stated,
         wanted,
@@ -367,20 +367,16 @@ def _runs(environment: Environment, found: Matched) -> tuple[Environment, ...]:
     return tuple(replace(run, packages=environment.packages) for run in found.runs.values())
 
 
-def _not_leading_into(
-    environment: Environment, found: Matched, base: KnowledgeBase, among: frozenset[str] | None = None
-) -> list[Issue]:
+def _not_leading_into(found: Matched, base: KnowledgeBase, among: frozenset[str] | None = None) -> list[Issue]:
     """The breaks between the packages that are listed: those that are there, and those that a change would make.
 
     Args:
-        environment: as it was read.
         found: the runs and findings.
         base: the records.
         among: where only these (canonical) packages move; None where any may.
     """
     here = {issue.id: issue for issue in found.issues if is_break(issue.id)}
-    listed = frozenset(map(base.names.canonical, environment.packages))
-    ahead = (*constraints_of(listed), *constraints_of_code(found.environment, found.uses, base.names, among))
+    ahead = breaks_ahead(found.environment, found.runs.values(), found.uses, base.names, among)
     return [*here.values(), *(issue for issue in ahead if issue.id not in here)]
 
 
