@@ -82,6 +82,17 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def nodes_in(*trees: ast.AST) -> list[ast.AST]:
+    """Trees with all nodes below them, breadth first as :func:`ast.walk` has them, but operators and contexts."""
+    found: list[ast.AST] = []
+    for tree in trees:
+        waiting = [tree]
+        for node in waiting:
+            waiting += children(node)
+        found += waiting
+    return found
+
+
 class _InnerFields(dict[type[ast.AST], tuple[str, ...]]):
     """The fields of each kind of node in which others stand."""
 

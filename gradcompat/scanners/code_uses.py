@@ -19,7 +19,7 @@ from gradcompat.model.code_use import CodeUse, UseKind
 from gradcompat.scanners.called_classes import called_by, full_name, is_elsewhere, keywords_of
 from gradcompat.scanners.code_arguments import Place
 from gradcompat.scanners.code_names import Imported, Names, Scope
-from gradcompat.scanners.code_syntax import LEAVES, LEAVING, TRIES, asks_for_main, children
+from gradcompat.scanners.code_syntax import LEAVES, LEAVING, TRIES, asks_for_main, children, nodes_in
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What decides how surely the nodes below it are executed, or whether they are looked at.
@@ -286,7 +286,7 @@ class _Walk:
     def _is_asked(self, test: ast.expr, scope: Scope) -> bool:
         if _GUARD.search(ast.unparse(test)):
             return True
-        mentioned = [node.id for node in ast.walk(test) if isinstance(node, ast.Name)]
+        mentioned = [node.id for node in nodes_in(test) if isinstance(node, ast.Name)]
         return any(_answers(answer) for name in mentioned for answer in self._bound(name, scope))
 
     def _bound(self, name: str, scope: Scope) -> Iterator[ast.AST | str]:
