@@ -408,8 +408,6 @@ class Names:
             parts.append(node.attr)
             node = node.value
         ending = "".join(f".{part}" for part in reversed(parts))
-        if (module := named_module(node)) is not None:
-            return (f"{module}{ending}",)
         if isinstance(node, ast.Name):
             if node.id == "self" and parts:
                 made = self._attribute_type(parts[-1], scope, depth)
@@ -421,6 +419,8 @@ class Names:
             names = self._meanings(node.id, *found, depth)
             if names:
                 return tuple(f"{name}{ending}" for name in names)
+        elif (module := named_module(node)) is not None:
+            return (f"{module}{ending}",)
         if not ending or depth >= _MAX_ALIASES:
             return ()
         return tuple(f"{one}{ending}" for one in self.type_of(node, scope, depth + 1))
