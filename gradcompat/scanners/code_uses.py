@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import NamedTuple
 
 from gradcompat.model.code_use import CodeUse, UseKind
 from gradcompat.scanners.called_classes import called_by, full_name, is_elsewhere, keywords_of
@@ -113,8 +114,7 @@ def module_uses(tree: ast.Module, names: Names, place: Place) -> ModuleUses:
 _Use = tuple[UseKind, str, "str | None", "str | None", ast.AST]
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(NamedTuple):
     """A node that may use something, with the functions around it by their names."""
 
     node: ast.AST
@@ -144,12 +144,13 @@ class _Walk:
     def run(self, tree: ast.Module) -> None:
         """Look at every node that is evaluated."""
         given: set[str] = set()
+        stores = frozenset[ast.AST](self._names.stores)
         waiting: list[tuple[ast.AST, Scope, Certainty, tuple[str, ...], str]] = [
             (tree, self._names.module, Certainty.CERTAIN, (), "")
         ]
         while waiting:
             node, scope, certainty, functions, owner = waiting.pop()
-            if isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+            if node in stores:
                 given.update(self._given(node, scope))
             if isinstance(node, (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute)):
                 self.seen.append(_Seen(node, scope, certainty, functions))
