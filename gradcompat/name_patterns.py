@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import accumulate
 
 from gradcompat.lazy_dataclasses import dataclass
 
@@ -59,12 +60,22 @@ class _Prepared:
     different: frozenset[str]
     in_order: list[str]
     text: str
+    starts: list[int]
+
+    def having(self, part: str) -> Iterator[str]:
+        """The names in which a part stands."""
+        place = self.text.find(part)
+        while place >= 0:
+            index = bisect_right(self.starts, place) - 1
+            yield self.in_order[index]
+            place = self.text.find(part, self.starts[index] + len(self.in_order[index]))
 
 
 @lru_cache(maxsize=256)
 def _prepared(names: tuple[str, ...]) -> _Prepared:
     in_order = sorted(set(names))
-    return _Prepared(frozenset(names), in_order, "\n".join(in_order))
+    starts = [0, *accumulate(len(name) + 1 for name in in_order[:-1])]
+    return _Prepared(frozenset(names), in_order, "\n".join(in_order), starts)
 
 
 def _is_among(pattern: str, prepared: _Prepared) -> bool:
@@ -77,12 +88,16 @@ def _is_among(pattern: str, prepared: _Prepared) -> bool:
     return place < len(prepared.in_order) and prepared.in_order[place].startswith(begin)
 
 
-def _perhaps(pattern: str, prepared: _Prepared) -> Sequence[str]:
-    """The names that begin as a pattern does; none where a part of it stands in no name."""
+def _perhaps(pattern: str, prepared: _Prepared) -> Iterable[str]:
+    """The names that begin as a pattern does, or have its longest part; none where a part of it stands in no name."""
     if not any(sign in pattern for sign in _SIGNS):
         return (pattern,) if pattern in prepared.different else ()
     begin = pattern[: min(place for sign in _SIGNS if (place := pattern.find(sign)) >= 0)]
-    if "?" not in pattern and "[" not in pattern and not all(part in prepared.text for part in pattern.split("*")):
+    parts = pattern.split("*") if "?" not in pattern and "[" not in pattern else []
+    if not all(part in prepared.text for part in parts):
         return ()
+    longest = max(parts, key=len, default="")
+    if longest and not begin:
+        return prepared.having(longest)
     in_order = prepared.in_order
     return in_order[bisect_left(in_order, begin) : bisect_left(in_order, begin + _LAST)] if begin else in_order

@@ -105,6 +105,7 @@ def _truth_of_use(used: tuple[str, ...], patterns: tuple[str, ...]) -> Truth:
     return max(truths, default=Truth.NO)
 
 
+@lru_cache(maxsize=1024)
 def met_by(used: tuple[str, ...], patterns: tuple[str, ...]) -> frozenset[str]:
     """The names and calls of what is used that surely meet one of the patterns."""
     names, calls = _apart(used)

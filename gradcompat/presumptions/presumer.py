@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from gradcompat.class_facts import LOSS_KEY, METHOD_KEY, has_own_loss
 from gradcompat.comparison import named, satisfies, texts
@@ -35,6 +35,7 @@ from gradcompat.symbol_patterns import (
     SYMBOLS_KEY,
     are_called,
     by_defaults,
+    has_options,
     is_call,
     met_by,
     name_of,
@@ -214,7 +215,7 @@ class Presumer:
         if key in _OF_LIBRARIES and self._takes_no_library():
             without = Certainty.presumed(_truth(term, "none"))
             return Presumed(certainty=without, taking=_OF_LIBRARIES[key], feature=USUAL[key].feature)
-        if key == _ADAPTER_KEY and self._takes_no_adapter():
+        if key == _ADAPTER_KEY and self._takes_no_adapter:
             without = Certainty.presumed(_truth(term, "none"))
             return Presumed(certainty=without, taking=_OF_LIBRARIES[key], feature=USUAL[key].feature)
         if key.startswith(_OF_TRAINING) and self._trains_nothing():
@@ -235,20 +236,31 @@ class Presumer:
         Args:
             others: what it may not take, either.
         """
-        stated = [one for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed]
-        names = [name for one in stated if isinstance(one.value, tuple) for name in one.value]
-        # A method is a bare name, and so is a class that comes from nobody knows where.
-        roots = {name.partition(".")[0] for name in names if "." in name or name[:1].isupper()}
-        known = roots <= _WITHOUT_MODELS and not any(map(_OF_TEXT.fullmatch, names))
-        return bool(roots) and all(one.value is not None for one in stated) and known and roots.isdisjoint(others)
+        roots = self._packages_taken
+        known = roots <= _WITHOUT_MODELS and not self._takes_texts
+        return bool(roots) and self._all_read and known and roots.isdisjoint(others)
 
+    @cached_property
+    def _packages_taken(self) -> frozenset[str]:
+        """Where what the code of the run takes comes from.
+
+        A method is a bare name, and so is a class that comes from nobody knows where.
+        """
+        names = self._taken_by_run
+        return frozenset(name.partition(".")[0] for name in names if "." in name or name[:1].isupper())
+
+    @cached_property
+    def _takes_texts(self) -> bool:
+        """Does the code of the run take what loads models in PyG?"""
+        return any(map(_OF_TEXT.fullmatch, self._taken_by_run))
+
+    @cached_property
     def _takes_no_adapter(self) -> bool:
         """Was all of the run's code read, and does nothing that it takes or calls speak of adapters?"""
-        stated = [one for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed]
-        names = [name for one in stated if isinstance(one.value, tuple) for name in one.value]
+        names = self._taken_by_run
         return (
             bool(names)
-            and all(one.value is not None for one in stated)
+            and self._all_read
             and not any(name.partition(".")[0] in _ADAPTING or _OF_ADAPTERS.search(name) for name in names)
         )
 
@@ -257,33 +269,30 @@ class Presumer:
 
         What takes no class of transformers beside its adapters or diffusers takes another, too.
         """
-        stated = [one for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed]
-        names = [name.split(".") for one in stated if isinstance(one.value, tuple) for name in one.value]
-        taken = {parts[1] for parts in names if parts[0] == "transformers" and len(parts) > 1}
-        others = {parts[0] for parts in names if len(parts) > 1 or parts[0][:1].isupper()} - {"transformers"}
+        taken, others = self._of_transformers, self._packages_taken - {"transformers"}
         of_diffusers = "diffusers" in others and any(map(_OF_DIFFUSERS.fullmatch, term.classes))
-        of_text = any(map(_OF_TEXT.fullmatch, map(".".join, names)))
         return (
             bool(taken or others)
             and not of_diffusers
-            and not of_text
-            and all(one.value is not None for one in stated)
+            and not self._takes_texts
+            and self._all_read
             and others <= _BESIDE_MODELS
             and all(_SAYS_WHICH.fullmatch(name) for name in taken)
-            and not any_matches(tuple(taken), term.classes)
+            and not any_matches(taken, term.classes)
         )
+
+    @cached_property
+    def _of_transformers(self) -> tuple[str, ...]:
+        """What the code of the run takes of transformers, by the first part of its name there."""
+        names = (name.split(".", 2) for name in self._taken_by_run)
+        return tuple({parts[1] for parts in names if parts[0] == "transformers" and len(parts) > 1})
 
     def _of_auto_classes(self, term: ModelTerm) -> Presumed | None:
         """What the auto classes say by which all of the run's code loads its models; None where others may load one."""
-        stated = [one for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed]
-        if not stated or any(one.value is None for one in stated):
+        if self._classes is None:
             return None
-        names = [name.split(".") for one in stated if isinstance(one.value, tuple) for name in one.value]
-        if any(parts[0] in _LOADING or parts[:2] == ["transformers", "pipeline"] for parts in names):
-            return None
-        classes = {next((part for part in parts if part[:1].isupper()), "") for parts in names}
-        autos = {name for name in classes if name.startswith("AutoModel")}
-        if any_matches(tuple(name for name in classes if not name.startswith("Auto")), term.classes):
+        autos, others = self._classes
+        if any_matches(others, term.classes):
             return None
         if cannot_give(autos, term.classes):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=_wanted(term))
@@ -291,6 +300,18 @@ class Presumer:
             taking = f"{joined(tuple(sorted(autos)))} loads the model"
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=taking)
         return None
+
+    @cached_property
+    def _classes(self) -> tuple[frozenset[str], tuple[str, ...]] | None:
+        """The auto classes of models that all of the run's code takes, and other classes; None where others load."""
+        if not self._all_read or not any(not one.presumed for one in self._settings.get(SYMBOLS_KEY, ())):
+            return None
+        names = [name.split(".") for name in self._taken_by_run]
+        if any(parts[0] in _LOADING or parts[:2] == ["transformers", "pipeline"] for parts in names):
+            return None
+        classes = {next((part for part in parts if part[:1].isupper()), "") for parts in names}
+        autos = frozenset(name for name in classes if name.startswith("AutoModel"))
+        return autos, tuple(name for name in classes if not name.startswith("Auto"))
 
     def _trains_nothing(self) -> bool:
         """Was all of the code read, and is there neither a run in it nor what could drive one?"""
@@ -385,8 +406,8 @@ class Presumer:
         stated = self._settings.get(SYMBOLS_KEY, ())
         unread = all(setting.presumed for setting in stated)  # no code was read as that of a run
         # What code that trains nothing takes from packages, and not what it calls on their objects.
-        taken = tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
-        called = tuple(filter(is_call, self._called())) if unread else ()
+        taken = self._taken
+        called = tuple(filter(is_call, self._called)) if unread else ()
         meeting = met_by(called, symbols)
         met = next((name_of(call) for call in called if call in meeting), None)
         if met is not None:
@@ -427,13 +448,40 @@ class Presumer:
     def _by_default(self, symbols: tuple[str, ...]) -> tuple[tuple[tuple[str, object], ...], Truth, Location] | None:
         """The options that calls hang on, their defaults, and whether a call with these is what a term asks for."""
         found = None
-        for setting in self._settings.get(CALLS_KEY, ()):
-            for index, line in enumerate(texts(setting.value)):
-                told = by_defaults(line, symbols)
-                if told is not None and (found is None or told[1] is Truth.YES):
-                    found = (*told, setting.place(index))
+        for line, place in self._with_options:
+            told = by_defaults(line, symbols)
+            if told is not None and (found is None or told[1] is Truth.YES):
+                found = (*told, place)
         return found
 
+    @cached_property
+    def _with_options(self) -> list[tuple[str, Location]]:
+        """The calls with arguments that options of the command line give, and where they stand."""
+        return [
+            (line, setting.place(index))
+            for setting in self._settings.get(CALLS_KEY, ())
+            for index, line in enumerate(texts(setting.value))
+            if has_options(line)
+        ]
+
+    @cached_property
+    def _taken(self) -> tuple[str, ...]:
+        """What the code is stated or presumed to take from packages."""
+        stated = self._settings.get(SYMBOLS_KEY, ())
+        return tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
+
+    @cached_property
+    def _taken_by_run(self) -> tuple[str, ...]:
+        """What code takes that was read as that of the run."""
+        stated = [one for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed]
+        return tuple(name for one in stated if isinstance(one.value, tuple) for name in one.value)
+
+    @cached_property
+    def _all_read(self) -> bool:
+        """Is there no code of the run that was not read?"""
+        return all(one.value is not None for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed)
+
+    @cached_property
     def _called(self) -> tuple[str, ...]:
         """What programs that train nothing call and use."""
         presumed = (one.value for one in self._settings.get(CALLS_KEY, ()) if one.presumed)
@@ -442,10 +490,9 @@ class Presumer:
     def _of_no_symbols(self, term: SymbolAbsentTerm) -> Presumed:
         """What keeps a defect from harm is not there unless it is seen."""
         symbols, shown = term.symbols, _symbol(term)
-        stated = self._settings.get(SYMBOLS_KEY, ())
-        taken = tuple(name for setting in stated if isinstance(setting.value, tuple) for name in setting.value)
         by_default = self._by_default(symbols)
-        if truth_of_use((*taken, *self._called()), symbols) is Truth.YES or (by_default and by_default[1] is Truth.YES):
+        used = (*self._taken, *self._called)
+        if truth_of_use(used, symbols) is Truth.YES or (by_default and by_default[1] is Truth.YES):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"code without {shown}")
         return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code does not use {shown}")
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from gradcompat.scanners.code_syntax import nodes_in
+
 _CACHE = "cache_enabled"
 _CLEARING = "clear_autocast_cache"
 _UNGRADED = frozenset({"no_grad", "inference_mode"})
@@ -17,12 +19,11 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 def ungraded_first(statements: Iterable[ast.stmt]) -> ast.AST | None:
     """The first pass with gradients of what has run without them in the same region."""
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, (ast.With, ast.AsyncWith)) and any(_is_autocast(item) for item in node.items):
-                found = _second_pass(node.body)
-                if found is not None:
-                    return found
+    for node in nodes_in(*statements):
+        if isinstance(node, (ast.With, ast.AsyncWith)) and any(_is_autocast(item) for item in node.items):
+            found = _second_pass(node.body)
+            if found is not None:
+                return found
     return None
 
 

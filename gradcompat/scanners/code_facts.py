@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 
 from gradcompat.defaults import TRAIN
@@ -46,6 +47,7 @@ from gradcompat.scanners.code_calls import (
 from gradcompat.scanners.code_findings import PICTURE, Called, Findings
 from gradcompat.scanners.code_models import is_model, loaded, makes_model, named
 from gradcompat.scanners.code_names import UNKNOWN, Imported, Names, Scope
+from gradcompat.scanners.code_syntax import nodes_in
 from gradcompat.scanners.code_walk import Step, text, walk
 from gradcompat.scanners.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
@@ -167,9 +169,7 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
     steps = list(walk(tree, names))
     _options(found, steps)
     end = _end_of_training(steps, names)
-    masks = _LEAVES_OUT.search(document.text) is not None and any(
-        _LEAVES_OUT.search(line) and not _LEAVES_NO_ANSWER_OUT.search(line) for line in document.text.splitlines()
-    )
+    masks = _masks(document.text)
     for step in steps:
         node = step.node
         if isinstance(node, (ast.Attribute, ast.Name)) and not isinstance(node.ctx, ast.Del):
@@ -228,6 +228,14 @@ def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) 
     return found, steps[0]
 
 
+@lru_cache(maxsize=8)  # the statements of a module are read one after the other
+def _masks(text: str) -> bool:
+    """Does a program leave tokens of the answers out of the loss?"""
+    return _LEAVES_OUT.search(text) is not None and any(
+        _LEAVES_OUT.search(line) and not _LEAVES_NO_ANSWER_OUT.search(line) for line in text.splitlines()
+    )
+
+
 def _unmoved(call: ast.Call) -> ast.Call:
     """``from_pretrained(…)`` of ``from_pretrained(…).to("cuda").train()``."""
     while True:
@@ -240,15 +248,16 @@ def _unmoved(call: ast.Call) -> ast.Call:
 
 def _options(found: Findings, steps: Sequence[Step]) -> None:
     """The options of the program's own command line; of two with one name the defaults have to agree."""
+    makers = [step for step in steps if isinstance(step.node, ast.Call) and _makes_options(step.node, found, step)]
+    if not makers:
+        return
     taken_back = {node for step in steps if isinstance(step.node, ast.If) for node in _taken_back(step.node)}
     changed = {
         step.node.attr
         for step in steps
         if isinstance(step.node, ast.Attribute) and _is_stored(step.node) and step.node not in taken_back
     }
-    for step in steps:
-        if not isinstance(step.node, ast.Call):
-            continue
+    for step in makers:
         match step.node:
             case ast.Call(func=ast.Attribute(attr="add_argument")) as call:
                 option = option_of(call, found.names, step.scope)
@@ -258,11 +267,20 @@ def _options(found: Findings, steps: Sequence[Step]) -> None:
                     before = found.options.get(option.name)
                     differs = before is not None and before.default != option.default
                     found.options[option.name] = replace(option, default=UNKNOWN) if differs else option
-            case ast.Call(func=ast.Name() | ast.Attribute()) as call if _makes_parser(call, found.names, step.scope):
+            case ast.Call() as call:
                 for of_trainer, known_options in ((False, found.options), (True, found.switches)):
                     for option in _fields_of_classes(found, step, call, of_trainer=of_trainer):
                         if option.name not in changed and option.name not in found.options:
                             known_options[option.name] = option
+
+
+def _makes_options(call: ast.Call, found: Findings, step: Step) -> bool:
+    match call.func:
+        case ast.Attribute(attr="add_argument"):
+            return True
+        case ast.Name() | ast.Attribute():
+            return _makes_parser(call, found.names, step.scope)
+    return False
 
 
 def _makes_parser(call: ast.Call, names: Names, scope: Scope) -> bool:
@@ -291,8 +309,8 @@ def _given_classes(call: ast.Call) -> list[ast.expr]:
 
 def _taken_back(asking: ast.If) -> Iterator[ast.Attribute]:
     """``if args.resume_from_checkpoint: … args.resume_from_checkpoint = None``, where there is none to resume from."""
-    asked = {node.attr for node in ast.walk(asking.test) if isinstance(node, ast.Attribute)}
-    for node in (inner for statement in asking.body for inner in ast.walk(statement)) if asked else ():
+    asked = {node.attr for node in nodes_in(asking.test) if isinstance(node, ast.Attribute)}
+    for node in nodes_in(*asking.body) if asked else ():
         match node:
             case ast.Assign(targets=[ast.Attribute(attr=name) as target], value=ast.Constant(value=None)):
                 if name in asked:
@@ -369,7 +387,7 @@ def _after(node: ast.AST, end: ast.AST) -> bool:
 def _used(found: Findings, step: Step, node: ast.Attribute | ast.Name) -> None:
     if isinstance(node, ast.Attribute):
         found.mentioned.add(node.attr)
-        if ".loss." in text(node):  # of `outputs.loss.backward` only the whole is met
+        if _is_of_loss(node):  # of `outputs.loss.backward` only the whole is met
             found.mentioned.add("loss")
     elif isinstance(node.ctx, ast.Store):
         return
@@ -383,6 +401,16 @@ def _used(found: Findings, step: Step, node: ast.Attribute | ast.Name) -> None:
             found.symbol(name, node)
         elif isinstance(node, ast.Name) and name[:1].isupper() and found.names.bindings(node.id, step.scope) is None:
             found.symbol(name, node)
+
+
+def _is_of_loss(node: ast.Attribute) -> bool:
+    """``outputs.loss.backward``."""
+    inner = node.value
+    while isinstance(inner, ast.Attribute):
+        if inner.attr == "loss":
+            return True
+        inner = inner.value
+    return False
 
 
 def _bare_method(found: Findings, step: Step, call: ast.Call) -> None:

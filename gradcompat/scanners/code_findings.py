@@ -186,7 +186,8 @@ class Findings:
     @property
     def imported(self) -> set[str]:
         """The top-level packages that the program and its modules import."""
-        return set(self.names.imported).union(*(part.imported for part in self.parts))
+        files = {self.names, *(part.names for part in self.parts)}
+        return {name for names in files for name in names.imported}
 
     @property
     def texts(self) -> list[str]:
@@ -199,9 +200,10 @@ class Findings:
         return [one for one in (self, *self.parts) if id(one.document) in having]
 
     def _has_text(self, found: Callable[[str], object]) -> bool:
-        if found not in self.told:
-            self.told[found] = bool(found(self.document.text))
-        return bool(self.told[found])
+        has = self.names.has
+        if found not in has:
+            has[found] = bool(found(self.document.text))
+        return has[found]
 
     def _of_each_file(self) -> dict[int, Findings]:
         return {id(one.document): one for one in (self, *self.parts)}

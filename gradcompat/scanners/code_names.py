@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Protocol
@@ -27,12 +28,15 @@ _DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)
 # Whatever may bind a name, an attribute or an item; most nodes bind none.
-_BINDING = (
-    *(ast.Attribute, ast.Subscript),
-    *(*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Call),
-    *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.Delete, ast.For, ast.AsyncFor),
-    *(ast.comprehension, ast.withitem, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping),
+_BINDING = frozenset(
+    {
+        *(ast.Attribute, ast.Subscript),
+        *(*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Call),
+        *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.Delete, ast.For, ast.AsyncFor),
+        *(ast.comprehension, ast.withitem, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping),
+    }
 )
+_PLAIN = frozenset({ast.Name, ast.Constant})  # which bind nothing and hold nothing
 # The methods of parsers that return the options of a command line.
 PARSING = frozenset({"parse_args", "parse_known_args", "parse_args_into_dataclasses", "parse_args_and_config"})
 _DTYPES = {"torch.float": "float32", "torch.half": "float16", "torch.double": "float64"}
@@ -125,6 +129,7 @@ class Names:
         self.relative: dict[str, int] = {}  # what is imported from the project itself, with the line
         self.imported: dict[str, int] = {}  # the first part of every other import
         self.rewritten = False
+        self.has: dict[Callable[[str], object], bool] = {}  # what was looked for in its text
         self.regions: tuple[Region, ...] | None = None  # what some releases alone reach; None until somebody asks
         self.fallbacks: tuple[Region, ...] | None = None  # what it can do without
         self.ungraded: tuple[Region, ...] | None = None  # where gradients are off
@@ -152,24 +157,30 @@ class Names:
                         found.setdefault(name, set()).add(binding.name)
         return {name: frozenset(fulls) for name, fulls in found.items()}
 
+    def as_program(self) -> Names:
+        """The names of the same file where it is run itself; what was found out about them stays."""
+        own = copy(self)
+        own.is_imported = False
+        if own.regions:  # a program is followed to what it calls
+            own.regions = None
+        return own
+
     # Collecting
 
     def _collect(self, tree: ast.Module) -> None:
         waiting: list[tuple[ast.AST, Scope]] = [(tree, self.module)]
         while waiting:
             node, scope = waiting.pop()
-            if isinstance(node, (ast.Name, ast.Constant)):
-                continue
             inner = scope
             if isinstance(node, _SCOPES):
                 inner = self.scopes[node] = Scope(node, scope)
-                waiting.extend((child, scope) for child in _outer_parts(node))
+                waiting += [(child, scope) for child in _outer_parts(node)]
                 children = _inner_parts(node)
             else:
                 children = children_of(node)
-            if isinstance(node, _BINDING):
+            if type(node) in _BINDING:
                 self._bind(node, scope, inner)
-            waiting.extend((child, inner) for child in children)
+            waiting += [(child, inner) for child in children if type(child) not in _PLAIN]
 
     def _bind(self, node: ast.AST, scope: Scope, inner: Scope) -> None:
         match node:
@@ -397,8 +408,6 @@ class Names:
             parts.append(node.attr)
             node = node.value
         ending = "".join(f".{part}" for part in reversed(parts))
-        if (module := named_module(node)) is not None:
-            return (f"{module}{ending}",)
         if isinstance(node, ast.Name):
             if node.id == "self" and parts:
                 made = self._attribute_type(parts[-1], scope, depth)
@@ -410,6 +419,8 @@ class Names:
             names = self._meanings(node.id, *found, depth)
             if names:
                 return tuple(f"{name}{ending}" for name in names)
+        elif (module := named_module(node)) is not None:
+            return (f"{module}{ending}",)
         if not ending or depth >= _MAX_ALIASES:
             return ()
         return tuple(f"{one}{ending}" for one in self.type_of(node, scope, depth + 1))

@@ -11,6 +11,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
@@ -70,8 +71,11 @@ def parse(text: str, path: str) -> ast.Module:
 
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes directly below a node but operators and contexts, which are half of a tree and hold nothing."""
+    kind = type(node)
+    if kind in _OFTEN:
+        return _OFTEN[kind](node)
     found: list[ast.AST] = []
-    for name in _INNER_FIELDS[type(node)]:
+    for name in _INNER_FIELDS[kind]:
         value = getattr(node, name, None)
         if not value:  # as most fields are
             continue
@@ -79,6 +83,17 @@ def children(node: ast.AST) -> list[ast.AST]:
             found += [one for one in value if isinstance(one, ast.AST)]
         elif isinstance(value, ast.AST):
             found.append(value)
+    return found
+
+
+def nodes_in(*trees: ast.AST) -> list[ast.AST]:
+    """Trees with all nodes below them, breadth first as :func:`ast.walk` has them, but operators and contexts."""
+    found: list[ast.AST] = []
+    for tree in trees:
+        waiting = [tree]
+        for node in waiting:
+            waiting += children(node)
+        found += waiting
     return found
 
 
@@ -92,6 +107,15 @@ class _InnerFields(dict[type[ast.AST], tuple[str, ...]]):
 
 
 _INNER_FIELDS = _InnerFields()
+# The same for what most of a tree consists of.
+_OFTEN: dict[type[ast.AST], Callable[[Any], list[ast.AST]]] = {
+    **dict.fromkeys((ast.Name, ast.Constant), lambda _: []),
+    **dict.fromkeys((ast.Attribute, ast.keyword, ast.Expr), lambda node: [node.value]),
+    ast.Call: lambda node: [node.func, *node.args, *node.keywords],
+    ast.Subscript: lambda node: [node.value, node.slice],
+    ast.Assign: lambda node: [*node.targets, node.value],
+    ast.BinOp: lambda node: [node.left, node.right],
+}
 
 
 def asks_for_main(test: ast.expr) -> bool:

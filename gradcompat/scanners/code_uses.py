@@ -14,12 +14,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import NamedTuple
 
 from gradcompat.model.code_use import CodeUse, UseKind
 from gradcompat.scanners.called_classes import called_by, full_name, is_elsewhere, keywords_of
 from gradcompat.scanners.code_arguments import Place
 from gradcompat.scanners.code_names import Imported, Names, Scope
-from gradcompat.scanners.code_syntax import LEAVES, LEAVING, TRIES, asks_for_main, children
+from gradcompat.scanners.code_syntax import LEAVES, LEAVING, TRIES, asks_for_main, children, nodes_in
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What decides how surely the nodes below it are executed, or whether they are looked at.
@@ -113,8 +114,7 @@ def module_uses(tree: ast.Module, names: Names, place: Place) -> ModuleUses:
 _Use = tuple[UseKind, str, "str | None", "str | None", ast.AST]
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(NamedTuple):
     """A node that may use something, with the functions around it by their names."""
 
     node: ast.AST
@@ -144,12 +144,13 @@ class _Walk:
     def run(self, tree: ast.Module) -> None:
         """Look at every node that is evaluated."""
         given: set[str] = set()
+        stores = frozenset[ast.AST](self._names.stores)
         waiting: list[tuple[ast.AST, Scope, Certainty, tuple[str, ...], str]] = [
             (tree, self._names.module, Certainty.CERTAIN, (), "")
         ]
         while waiting:
             node, scope, certainty, functions, owner = waiting.pop()
-            if isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+            if node in stores:
                 given.update(self._given(node, scope))
             if isinstance(node, (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute)):
                 self.seen.append(_Seen(node, scope, certainty, functions))
@@ -286,7 +287,7 @@ class _Walk:
     def _is_asked(self, test: ast.expr, scope: Scope) -> bool:
         if _GUARD.search(ast.unparse(test)):
             return True
-        mentioned = [node.id for node in ast.walk(test) if isinstance(node, ast.Name)]
+        mentioned = [node.id for node in nodes_in(test) if isinstance(node, ast.Name)]
         return any(_answers(answer) for name in mentioned for answer in self._bound(name, scope))
 
     def _bound(self, name: str, scope: Scope) -> Iterator[ast.AST | str]:

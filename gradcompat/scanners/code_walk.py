@@ -14,7 +14,7 @@ from gradcompat.scanners.code_syntax import LEAVES, asks_for_main, children
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # What decides whether or in which scope the nodes below it are reached.
-_STRUCTURED = (ast.If, ast.IfExp, ast.BoolOp, ast.ExceptHandler, ast.match_case, ast.Attribute, ast.AnnAssign, ast.Call)
+_STRUCTURED = (ast.If, ast.IfExp, ast.BoolOp, ast.ExceptHandler, ast.match_case, ast.AnnAssign)
 _LONGEST_CHAIN = 50
 
 
@@ -40,13 +40,19 @@ def walk(tree: ast.Module, names: Names) -> Iterator[Step]:
     while waiting:
         step = waiting.pop()
         yield step
-        if isinstance(step.node, LEAVES):
+        node, scope, function, branch = step
+        if isinstance(node, LEAVES):
             continue
-        if isinstance(step.node, _STRUCTURED) or step.node in names.scopes:
+        if isinstance(node, ast.Attribute):
+            inner: ast.AST = node
+            while isinstance(inner, ast.Attribute):
+                inner = inner.value
+            if not isinstance(inner, ast.Name):
+                waiting.append(Step(inner, scope, function, branch))
+        elif isinstance(node, _STRUCTURED) or node in names.scopes or _asks_for_type(node):
             waiting.extend(reversed(list(_following(step, tree, names))))
         else:
-            _, scope, function, branch = step
-            waiting.extend([Step(one, scope, function, branch) for one in reversed(children(step.node))])
+            waiting.extend([Step(one, scope, function, branch) for one in reversed(children(node))])
 
 
 def _following(step: Step, tree: ast.Module, names: Names) -> Iterator[Step]:
@@ -66,12 +72,6 @@ def _following(step: Step, tree: ast.Module, names: Names) -> Iterator[Step]:
             yield from (Step(other, scope, function, True) for other in others)
         case ast.ExceptHandler() | ast.match_case():
             yield from (Step(child, scope, function, True) for child in children(node))
-        case ast.Attribute():
-            inner: ast.AST = node
-            while isinstance(inner, ast.Attribute):
-                inner = inner.value
-            if not isinstance(inner, ast.Name):
-                yield Step(inner, scope, function, branch)
         case _ if node in names.scopes and node is not tree:
             own = names.scopes[node]
             within = function if isinstance(node, (*_COMPREHENSIONS, ast.ClassDef)) else own
@@ -81,16 +81,19 @@ def _following(step: Step, tree: ast.Module, names: Names) -> Iterator[Step]:
                     yield Step(child, own, within, branch)
         case ast.AnnAssign(target=target, value=value):
             yield from (Step(child, scope, function, branch) for child in (target, value) if child is not None)
-        case ast.Call(func=called, args=[tested, _], keywords=[]) if _is_test(called):
+        case ast.Call(func=called, args=[tested, _]):
             yield Step(called, scope, function, branch)
             yield Step(tested, scope, function, branch)
         case _:
             yield from (Step(child, scope, function, branch) for child in children(node))
 
 
-def _is_test(called: ast.expr) -> bool:
+def _asks_for_type(node: ast.AST) -> bool:
     """Is it ``isinstance``, behind whose object only types stand?"""
-    return isinstance(called, ast.Name) and called.id in ("isinstance", "issubclass")
+    match node:
+        case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, _], keywords=[]):
+            return True
+    return False
 
 
 def taken(test: ast.expr, scope: Scope, names: Names) -> bool | None:

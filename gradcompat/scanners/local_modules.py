@@ -69,9 +69,11 @@ class Module:
         facts: what its statements say, as far as that was asked.
         mentioned: what the names in its statements lead to, as far as that was asked.
         statements: those of its top level that are no imports.
+        beside: what is found in it without any of them: what it imports.
         place: where its nodes stand.
         uses: what it takes from others; None as long as nobody has asked.
         replaced: what of others it puts something in the place of; None likewise.
+        optional: the modules of others that it can do without; None likewise.
     """
 
     file: str
@@ -82,14 +84,17 @@ class Module:
     mentioned: dict[ast.stmt, Mentioned] = field(default_factory=dict)
     uses: ModuleUses | None = None
     replaced: tuple[tuple[str, Location], ...] | None = None
+    optional: tuple[str, ...] | None = None
     statements: tuple[ast.stmt, ...] = field(init=False)
     place: Callable[[ast.AST], Location] = field(init=False)
+    beside: Findings = field(init=False)
 
     def __post_init__(self) -> None:
         self.statements = tuple(
             statement for statement in self.tree.body if not isinstance(statement, (ast.Import, ast.ImportFrom))
         )
         self.place = places_in(self.document)
+        self.beside = Findings(self.names, self.place, self.document)
 
     @property
     def cost(self) -> int:

@@ -7,13 +7,16 @@ definition, and of what stands behind these names at the top of a module of the 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location
 from gradcompat.scanners.code_findings import Findings
+from gradcompat.scanners.code_syntax import nodes_in
 from gradcompat.scanners.code_walk import text
 
+_LOADING = re.compile("from_pretrained")
 _BESIDE_MODELS = ("Tokenizer", "TokenizerFast", "Processor", "Config", "Extractor")
 
 
@@ -63,7 +66,7 @@ def _definitions(statements: Sequence[ast.stmt]) -> tuple[_Definition, ...]:
 
 
 def _definition(statement: ast.stmt, names: tuple[str, ...]) -> _Definition:
-    nodes = list(ast.walk(statement))
+    nodes = nodes_in(statement)
     mentioned = {
         **{node.id: None for node in nodes if isinstance(node, ast.Name)},
         **{node.attr: None for node in nodes if isinstance(node, ast.Attribute)},
@@ -72,16 +75,14 @@ def _definition(statement: ast.stmt, names: tuple[str, ...]) -> _Definition:
     return _Definition(
         names=names,
         mentioned=tuple(mentioned),
-        filled=frozenset(
-            one.attr for function in filling for one in ast.walk(function) if isinstance(one, ast.Attribute)
-        ),
+        filled=frozenset(one.attr for one in nodes_in(*filling) if isinstance(one, ast.Attribute)),
         calls=tuple(node for node in nodes if isinstance(node, ast.Call)),
     )
 
 
 def loads_a_model(found: Findings) -> bool:
     """Is anything but a tokenizer, a config and the like taken from_pretrained?"""
-    return any(one.once(_loads) for one in (found, *found.parts))
+    return any(one.once(_loads) for one in found.with_text(_LOADING.search))
 
 
 def _loads(statements: Sequence[ast.stmt]) -> bool:
@@ -89,8 +90,7 @@ def _loads(statements: Sequence[ast.stmt]) -> bool:
         isinstance(node, ast.Attribute)
         and node.attr == "from_pretrained"
         and not text(node.value).endswith(_BESIDE_MODELS)
-        for statement in statements
-        for node in ast.walk(statement)
+        for node in nodes_in(*statements)
     )
 
 

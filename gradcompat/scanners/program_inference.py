@@ -14,6 +14,7 @@ from gradcompat.scanners.added_layers import unfilled_layers
 from gradcompat.scanners.autocast_regions import ungraded_first
 from gradcompat.scanners.code_calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code_findings import PICTURE, Findings
+from gradcompat.scanners.code_syntax import nodes_in
 from gradcompat.scanners.code_walk import Step
 from gradcompat.scanners.earlier_precision import after_half
 from gradcompat.scanners.late_adapters import ATTACHING, late_adapter, late_optimizer
@@ -491,7 +492,7 @@ def _validated(found: Findings, end: Step) -> None:
     driven = {one.value for one in found.settings if one.key == "training.framework"}
     if not driven or not driven <= {"torch", "accelerate"}:
         return
-    nodes = [node for statement in found.statements for node in ast.walk(statement)]
+    nodes = nodes_in(*found.statements)
     evaluating = {
         node.name
         for node in nodes

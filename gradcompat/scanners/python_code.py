@@ -28,7 +28,7 @@ from gradcompat.scanners.code_facts import read, read_statement
 from gradcompat.scanners.code_findings import Findings
 from gradcompat.scanners.code_names import Names
 from gradcompat.scanners.code_regions import ALWAYS
-from gradcompat.scanners.code_syntax import parse, places_in
+from gradcompat.scanners.code_syntax import nodes_in, parse, places_in
 from gradcompat.scanners.code_unset import unset
 from gradcompat.scanners.code_uses import Certainty, ModuleUses, module_by_name, module_uses
 from gradcompat.scanners.dataclass_parsers import is_lenient, with_inputs
@@ -91,11 +91,15 @@ def scan(document: Document) -> Context:
 
 def _tree(document: Document) -> ast.Module:
     """The syntax tree; a module that another program imports has been parsed already."""
-    placed = project_of(document)
+    module = _imported(document, project_of(document))
+    return parse(document.text, document.path) if module is None else module.tree
+
+
+def _imported(document: Document, placed: tuple[Project, str] | None) -> Module | None:
+    """A program as the module that another one has imported, whose tree and names need not be found out again."""
     module = None if placed is None else placed[0].known(placed[1])
-    if module is not None and module.document.text == document.text:
-        return module.tree
-    return parse(document.text, document.path)
+    same = module is not None and module.document.text == document.text and module.document.path == document.path
+    return module if same else None
 
 
 def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Context:
@@ -105,7 +109,11 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         Malformed: if it uses no library for training.
     """
     placed = project_of(document)
-    names = Names(tree, None if placed is None else Links(*placed))
+    module = _imported(document, placed)
+    if module is None or module.tree is not tree:
+        module, names = None, Names(tree, None if placed is None else Links(*placed))
+    else:
+        names = module.names.as_program()
     is_test = _is_test(document, tree, names)
     followed = Followed()
     try:
@@ -131,14 +139,12 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     taken = UsesOfAll()
     if not is_test:
         runs = kind == "notebook" or _does_something(tree)
-        taken = _uses_with_modules(module_uses(tree, names, place), followed, placed, runs=runs)
-    for name, location in _replaced(tree, names, place):
+        same = module is not None and "__main__" not in document.text  # what stands behind that is no module's
+        own = _uses(module) if module is not None and same else module_uses(tree, names, place)
+        taken = _uses_with_modules(own, followed, placed, runs=runs)
+    own_replaced = _replaced(tree, names, place) if module is None else _replaced_by(module)
+    for name, location in (*own_replaced, *(one for part in followed.modules for one in _replaced_by(part))):
         facts.symbols.setdefault(f"{name}.replaced", location)
-    for module in followed.modules:
-        if module.replaced is None:
-            module.replaced = tuple(_replaced(module.tree, module.names, module.place))
-        for name, location in module.replaced:
-            facts.symbols.setdefault(f"{name}.replaced", location)
     used = {name.partition(".")[0] for name in facts.symbols}
     for use in taken.uses:
         if use.kind == "import" and use.name is None and not use.conditional and use.root not in used:
@@ -151,7 +157,9 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     settings += _by_way("code.calls", facts.calls, facts)
     if facts.symbols and not facts.calls:  # which is known as well
         settings.append(Setting(key="code.calls", value=(), location=next(iter(facts.symbols.values()))))
-    caught = sorted(_caught(facts, taken, [(tree, document), *((one.tree, one.document) for one in followed.modules)]))
+    own_optional = _optional(tree, document.text) if module is None else _optional_of(module)
+    optional = (*own_optional, *(one for part in followed.modules for one in _optional_of(part)))
+    caught = sorted(_caught(facts, taken, optional))
     if caught:
         settings.append(Setting(key="code.guarded", value=tuple(caught), location=facts.symbols[caught[0]]))
     unseen = _unseen(document, names, followed, facts)
@@ -234,13 +242,23 @@ def _uses_with_modules(
     return UsesOfAll(uses=uses, given=given, guarded=guarded, caught=caught)
 
 
-def _caught(facts: Findings, taken: UsesOfAll, files: Iterable[tuple[ast.AST, Document]]) -> frozenset[str]:
+def _caught(facts: Findings, taken: UsesOfAll, optional: Iterable[str]) -> frozenset[str]:
     """What is used only where its absence is caught or asked for, by the module, too, that has another one instead."""
-    trying = (tree for tree, document in files if "except" in document.text)
-    optional = tuple(f"{module}." for tree in trying for module in optional_modules(tree))
+    begin = tuple({f"{module}." for module in optional})
     used = {use.full_name for use in taken.uses}
-    of_optional = (name for name in facts.symbols if name.startswith(optional) and name not in used)
+    of_optional = (name for name in facts.symbols if name.startswith(begin) and name not in used)
     return frozenset((*(taken.caught & facts.symbols.keys()), *of_optional))
+
+
+def _optional(tree: ast.AST, text: str) -> tuple[str, ...]:
+    return tuple(optional_modules(tree)) if "except" in text else ()
+
+
+def _optional_of(module: Module) -> tuple[str, ...]:
+    """The modules without which one can do, asked once for all programs that import it."""
+    if module.optional is None:
+        module.optional = _optional(module.tree, module.document.text)
+    return module.optional
 
 
 def _by_way(key: str, used: Mapping[str, Location], facts: Findings) -> Iterator[Setting]:
@@ -262,7 +280,7 @@ def _replaced(tree: ast.Module, names: Names, place: Place) -> Iterator[tuple[st
     ``sys.modules["torchvision.transforms.functional_tensor"] = functional`` a third.
     """
     own = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         match node:
             case ast.Assign(targets=[ast.Subscript() as target]):
                 module = module_by_name(target)
@@ -279,6 +297,13 @@ def _replaced(tree: ast.Module, names: Names, place: Place) -> Iterator[tuple[st
                     yield name, place(node)
 
 
+def _replaced_by(module: Module) -> tuple[tuple[str, Location], ...]:
+    """The same of a module, asked once for all programs that import it."""
+    if module.replaced is None:
+        module.replaced = tuple(_replaced(module.tree, module.names, module.place))
+    return module.replaced
+
+
 def _uses(module: Module) -> ModuleUses:
     """What a module takes from others, asked once for all programs that import it."""
     if module.uses is None:
@@ -292,7 +317,7 @@ def _facts(module: Module, statements: Sequence[ast.stmt]) -> list[Findings]:
     for statement in statements:
         if statement not in module.facts:
             module.facts[statement] = read_statement(statement, module.names, place, module.document)
-    return [Findings(module.names, place, module.document), *(module.facts[statement] for statement in statements)]
+    return [module.beside, *(module.facts[statement] for statement in statements)]
 
 
 def _does_something(tree: ast.Module) -> bool:

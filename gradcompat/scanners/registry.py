@@ -7,6 +7,7 @@ looked for in the text before anything is parsed, and the scanner itself refuses
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from itertools import islice
 
 from gradcompat.lazy_dataclasses import dataclass
 
@@ -159,8 +160,10 @@ def fits(scanner: Scanner, name: str) -> bool:
 
 def candidates(name: str, text: str) -> list[Scanner]:
     """The scanners that a file of that name and content could be for, best first."""
-    return [
-        scanner
-        for scanner in SCANNERS
-        if fits(scanner, name) and sum(1 for mark in scanner.marks if mark in text) >= scanner.least
-    ]
+    return [scanner for scanner in SCANNERS if fits(scanner, name) and _is_marked(scanner, text)]
+
+
+def _is_marked(scanner: Scanner, text: str) -> bool:
+    """Has a text as many of the marks as it takes?"""
+    found = (mark for mark in scanner.marks if mark in text)
+    return sum(1 for _ in islice(found, scanner.least)) == scanner.least

@@ -11,6 +11,8 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from gradcompat.scanners.code_syntax import nodes_in
+
 _PACKAGE = "torch.optim.lr_scheduler"
 _MULTIPLYING = ("SequentialLR", "LinearLR", "ConstantLR")
 _WARM_UP, _RESTARTS = "LinearLR", "CosineAnnealingWarmRestarts"
@@ -62,15 +64,14 @@ def _unprepared(statements: Iterable[ast.stmt]) -> ast.AST | None:
     """A schedule that is not among what the calls of ``prepare`` are given, all of which name what it is."""
     made: dict[str, ast.Assign] = {}
     prepared: list[ast.expr] = []
-    for statement in statements:
-        for node in ast.walk(statement):
-            match node:
-                case ast.Assign(targets=[target], value=ast.Call() as value) if SCHEDULE.search(_name(value)):
-                    made.setdefault(ast.unparse(target), node)
-                case ast.Call(func=ast.Attribute(attr="prepare"), args=args):
-                    prepared += args
-                case ast.Call(func=ast.Attribute(attr="prepare_scheduler")):
-                    return None
+    for node in nodes_in(*statements):
+        match node:
+            case ast.Assign(targets=[target], value=ast.Call() as value) if SCHEDULE.search(_name(value)):
+                made.setdefault(ast.unparse(target), node)
+            case ast.Call(func=ast.Attribute(attr="prepare"), args=args):
+                prepared += args
+            case ast.Call(func=ast.Attribute(attr="prepare_scheduler")):
+                return None
     named = {ast.unparse(one) for one in prepared}
     seen = not any(isinstance(one, ast.Starred) for one in prepared)
     first = next(iter(made.values()), None)
@@ -79,7 +80,7 @@ def _unprepared(statements: Iterable[ast.stmt]) -> ast.AST | None:
 
 def _of_all_processes(statements: Iterable[ast.stmt]) -> ast.AST | None:
     """The first schedule that is given a number of steps into which ``accelerator.num_processes`` goes."""
-    nodes = [node for statement in statements for node in ast.walk(statement)]
+    nodes = nodes_in(*statements)
     if not any(isinstance(node, ast.Attribute) and node.attr == _PROCESSES for node in nodes):
         return None
     told: dict[str, list[ast.expr]] = {}

@@ -112,6 +112,8 @@ class _Walk:
                 for index, value in enumerate(values[:-1]):
                     yes, no = self._ways(value, scope)
                     self._under(yes if isinstance(operator, ast.And) else no, values[index + 1 :])
+            case ast.expr():
+                return  # holds no statements
             case _:
                 for name in ("body", "orelse", "finalbody"):
                     block = getattr(node, name, None)

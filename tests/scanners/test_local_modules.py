@@ -310,6 +310,35 @@ def test_programs_that_import_one_another_are_followed_within_the_steps_of_their
     assert symbols(found[-1])[1]  # there may be others
 
 
+GUARDED = """
+import torch, transformers
+from transformers import Trainer, TrainingArguments
+try:
+    import flash_attn
+except ImportError:
+    flash_attn = None
+transformers.AdamW = torch.optim.AdamW
+def old():
+    return torch.load("x")
+if torch.__version__ < "2.0":
+    old()
+"""
+
+
+@pytest.mark.parametrize(
+    "last", ["", "if __name__ == '__main__':\n    Trainer(args=TrainingArguments('out')).train()\n"]
+)
+def test_a_module_that_was_imported_says_the_same_when_it_is_scanned_itself(tmp_path: Path, last: str) -> None:
+    (tmp_path / "helper.py").write_text(f"{GUARDED}{last}")
+    (tmp_path / "train.py").write_text(f"import helper\n{TRAIN}helper.old()\nTrainer().train()\n")
+    root, shared = root_of_folder(tmp_path, "."), dict[str, object]()
+    alone = scan(replace(read_document(tmp_path / "helper.py", "helper.py", root), shared={}))
+    scan(replace(read_document(tmp_path / "train.py", "train.py", root), shared=shared))
+    assert scan(replace(read_document(tmp_path / "helper.py", "helper.py", root), shared=shared)) == alone
+    assert any(setting.where for setting in alone.settings)
+    assert alone.run is bool(last)
+
+
 def test_what_a_module_imports_is_no_part_of_its_own(tmp_path: Path) -> None:
     lines = "".join(f"import json as name{number}\n" for number in range(500))
     (tmp_path / "helper.py").write_text(f"{lines}from transformers import TrainingArguments\n")
