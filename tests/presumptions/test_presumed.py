@@ -14,7 +14,7 @@ from gradcompat.knowledge.load import load
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Finding
-from gradcompat.model.issue import ModelTerm, PackageAbsentTerm, SymbolAbsentTerm, SymbolTerm
+from gradcompat.model.issue import ModelTerm, PackageAbsentTerm, SymbolAbsentTerm, SymbolTerm, Term
 from gradcompat.model.report import ReportedFinding
 from gradcompat.presumptions import presumer as presuming
 from gradcompat.presumptions.engines import named_engines
@@ -281,6 +281,33 @@ def test_five_findings_could_apply_and_the_others_are_questions() -> None:
     everything = parts_of(findings, everything=True)
     assert len(everything.possible) == len(records)
     assert everything.questions == ()
+
+
+@pytest.mark.parametrize(
+    ("term", "level", "asked"),
+    [
+        (equals("training.gradient_checkpointing", True), "warning", True),
+        (equals("training.gradient_checkpointing", True), "note", False),
+        (ModelTerm(classes=("Qwen2For*",)), "error", True),
+        (ModelTerm(classes=("Gemma2For*",)), "error", False),  # one run in twenty
+    ],
+)
+def test_nobody_is_asked_about_a_note_or_a_rarity_for_its_own_sake(term: Term, level: str, *, asked: bool) -> None:
+    stated = replace(environment(package("torch", "2.5.1")), engines=frozenset())
+    record = issue((versions("torch"), term), identifier="GC-0001", level=level)
+    parts = parts_of(ReportedFinding(finding=one, advice=None) for one in match(stated, [record], NAMES))
+    assert bool(parts.possible or parts.questions) == asked
+
+
+@pytest.mark.parametrize(
+    ("release", "status"),
+    [("4.36.2", "dormant"), ("4.37.0", "conditional"), (None, "conditional")],
+)
+def test_a_model_that_is_newer_than_transformers_is_not_usual(release: str | None, status: str) -> None:
+    """Whoever installs an older release trains an older model, and names a newer one where that is not so."""
+    stated = environment(package("torch", "2.5.1"), package("transformers", release))
+    term = ModelTerm(classes=("Qwen2For*",))
+    assert presumed(stated, term).status == status
 
 
 TRAINING = """import torch
