@@ -20,7 +20,8 @@ from gradcompat.presumptions import presumer as presuming
 from gradcompat.presumptions.engines import named_engines
 from gradcompat.presumptions.left_out import left_out
 from gradcompat.presumptions.presumer import Presumer
-from gradcompat.presumptions.usual import Values, usual_values
+from gradcompat.presumptions.usual import BROUGHT_BY, Values, usual_values
+from gradcompat.releases.table import table_of
 from gradcompat.truth import Certainty
 from gradcompat.versions import parse_version
 from tests.building import NAMES, compares, environment, equals, issue, package, versions
@@ -297,6 +298,13 @@ def test_nobody_is_asked_about_a_note_or_a_rarity_for_its_own_sake(term: Term, l
     record = issue((versions("torch"), term), identifier="GC-0001", level=level)
     parts = parts_of(ReportedFinding(finding=one, advice=None) for one in match(stated, [record], NAMES))
     assert bool(parts.possible or parts.questions) == asked
+
+
+def test_the_usual_models_are_in_the_releases_that_brought_them() -> None:
+    table = table_of("transformers")
+    assert table is not None
+    classes = {model[0]: first for model, first in BROUGHT_BY.items() if isinstance(model, tuple)}
+    assert {name: str(table.history("transformers", name)[0].first) for name in classes} == classes
 
 
 @pytest.mark.parametrize(
