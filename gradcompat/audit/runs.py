@@ -95,8 +95,8 @@ class Contexts:
 
         A config that was found belongs to the environments of the nearest folder at or above its own, so that in a
         repository of many projects each keeps its own. Where no folder above has any, it belongs to those of folders
-        without code of their own. An environment that is a program has its own run alone, and a notebook what its commands
-        start. A named one belongs to all environments.
+        without code of their own. An environment that is a program has its own run alone, and a notebook what its
+        commands start. A named one belongs to all environments.
         """
         owned = self._owned(environments)
         self.composing.left = COMPOSED_FILES

@@ -284,6 +284,32 @@ def test_five_findings_could_apply_and_the_others_are_questions() -> None:
     assert everything.questions == ()
 
 
+IN_TURN = """FROM python:3.11
+RUN pip install 'transformers>=4.20,<5'
+RUN pip install -U 'huggingface-hub>=1'
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("requirements.txt", "transformers>=4.20,<5\nhuggingface-hub>=0.19\n", False),
+        ("requirements.txt", "transformers>=4.20,<5\nhuggingface-hub>=1.0\n", True),
+        (
+            "Dockerfile",
+            "FROM python:3.11\nRUN pip install 'transformers>=4.20,<5'\nRUN pip install -U 'huggingface-hub>=1'\n",
+            True,
+        ),
+    ],
+)
+def test_ranges_that_are_resolved_together_go_together(tmp_path: Path, name: str, text: str, *, told: bool) -> None:
+    """transformers 4 asks for huggingface-hub <1.0: what resolves both takes no newer one."""
+    (tmp_path / name).write_text(text)
+    (tmp_path / "train.py").write_text(TRAINING.format(dtype=""))
+    found = {one.finding.issue.id for one in gradcompat.check(tmp_path).findings if one.finding.status != "dormant"}
+    assert ("GC-0036" in found) == told
+
+
 @pytest.mark.parametrize(
     ("term", "level", "asked"),
     [
