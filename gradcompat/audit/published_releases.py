@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -70,9 +70,11 @@ def allowed(
     releases = [
         version for version in sorted(published(name, python=python)) if versions is None or version in versions
     ]
-    for listed in (pins or {}, others or {}):
-        required = _required_of(name, listed)
-        releases = [one for one in releases if all(_within(one, specifier) for specifier in required)] or releases
+    releases = [version for version in releases if _is_let_in(version, _required_of(name, pins or {}))] or releases
+    required = _required_of(name, others or {})
+    newest_of_all = next((one for one in reversed(releases) if _is_let_in(one, required)), None)
+    if newest_of_all is not None:
+        releases = releases[: releases.index(newest_of_all) + 1]
     for newest in range(len(releases), max(0, len(releases) - _TRIED), -1):
         if _goes_with(name, releases[newest - 1], pins or {}):
             return tuple(map(str, releases[:newest]))
@@ -88,6 +90,10 @@ def _required_of(name: str, listed: Mapping[str, Version]) -> list[str]:
         for required, specifier in _unconditional(other, version)
         if required == name
     ]
+
+
+def _is_let_in(version: Version, required: Sequence[str]) -> bool:
+    return all(_within(version, specifier) for specifier in required)
 
 
 def _goes_with(name: str, version: Version, pins: Mapping[str, Version]) -> bool:
