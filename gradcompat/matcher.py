@@ -41,6 +41,7 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.names import normalise
+from gradcompat.presumptions import model_age
 from gradcompat.presumptions.engines import FRAMEWORK_KEY
 from gradcompat.presumptions.presumer import Presumed, Presumer
 from gradcompat.presumptions.replaced import (
@@ -388,11 +389,13 @@ class View:
             self.asked.update(self._canonical(question) for question in setting.where)
             if all(map(self._may_hold, setting.where)):
                 self.settings.setdefault(setting.key, []).append(setting)
-        self.presumer = (
-            None
-            if environment.engines is None
-            else Presumer(environment.engines, self.listing.packages, self.settings, environment.platform)
-        )
+        self.presumer = None
+        if environment.engines is not None:
+            library = self.listing.packages.get(model_age.LIBRARY)
+            absent = model_age.too_new(library.entries if library is not None else ())
+            self.presumer = Presumer(
+                environment.engines, self.listing.packages, self.settings, environment.platform, absent
+            )
         used = {name.partition(".")[0] for one in self.stated(SYMBOLS_KEY) for name in texts(one.value)}
         self.replacing = [library for library in REPLACED if library in used]
         self._found: dict[int, tuple[Issue, tuple[Finding, ...]]] = {}  # of issues, by identity

@@ -34,7 +34,7 @@ def is_notebook(name: str) -> bool:
 
 
 def documented_runs(files: Sequence[tuple[Path, str]], root: Root, contexts: Sequence[Context]) -> list[Context]:
-    """The launches in READMEs and notebooks whose program and configs are there, and which no script starts.
+    """The launches in notebooks and READMEs whose program is there; of READMEs those that no script starts.
 
     A README is documentation: what cannot be read of it is no gap, and a command that starts nothing is none. A word
     in the place of a number (``--nproc_per_node=N``) is for the reader to fill in, and is not told.
@@ -57,7 +57,7 @@ def documented_runs(files: Sequence[tuple[Path, str]], root: Root, contexts: Seq
         found += [
             _without_placeholders(context)
             for context in _launches(document)
-            if scripted.isdisjoint(PurePosixPath(target).name for target in context.targets)
+            if (not context.documented or scripted.isdisjoint(PurePosixPath(one).name for one in context.targets))
             and _starts(context, sources)
         ]
     return found[:_MOST]

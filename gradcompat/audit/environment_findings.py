@@ -25,6 +25,8 @@ from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES, package_of
 
 if TYPE_CHECKING:
+    from packaging.version import Version
+
     from gradcompat.model.code_use import CodeUse, ProjectCode
     from gradcompat.model.context import Context
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 MATCH_STEPS = 50_000
 _COMPARED = 20  # settings that are compared, or runs that are listed, in one step
 
+_INSTALLED_IN_TURN = frozenset({"dockerfile", "notebook", "install-script"})  # by commands that know nothing of another
 _STATUSES: tuple[Status, ...] = ("affected", "conditional", "dormant", "not_affected")
 
 
@@ -153,13 +156,26 @@ def _with_releases(environment: Environment, base: KnowledgeBase) -> Environment
     for package in environment.packages:
         versions.setdefault(package.name, set()).add(package.version)
     pins = {name: pin for name, (one, *more) in versions.items() if not more and (pin := parse_version(one or ""))}
-    packages = [
-        replace(package, releases=allowed(package, name, python=environment.python, pins=pins))
-        if package.version is None and base.knows(name := base.names.canonical(package))
-        else package
+    release = partial(allowed, python=environment.python, pins=pins)
+    named = {
+        package: name
         for package in environment.packages
-    ]
+        if package.version is None and base.knows(name := base.names.canonical(package))
+    }
+    releases = {package: release(package, name) for package, name in named.items()}
+    if environment.kind not in _INSTALLED_IN_TURN:
+        once = [(package, name) for package, name in named.items() if len(versions[package.name]) == 1]
+        newest = {name: newer for package, name in once if (newer := _newest(releases[package])) is not None}
+        releases = {package: release(package, name, others=newest) for package, name in named.items()}
+    packages = (
+        replace(package, releases=releases[package]) if package in releases else package
+        for package in environment.packages
+    )
     return replace(environment, packages=tuple(packages))
+
+
+def _newest(releases: Sequence[str]) -> Version | None:
+    return parse_version(releases[-1]) if releases else None
 
 
 def _trained(environment: Environment, context: Context) -> Environment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,12 @@ def published(name: str, *, python: str | None) -> tuple[Version, ...]:
 
 
 def allowed(
-    package: Package, name: str, *, python: str | None, pins: Mapping[str, Version] | None = None
+    package: Package,
+    name: str,
+    *,
+    python: str | None,
+    pins: Mapping[str, Version] | None = None,
+    others: Mapping[str, Version] | None = None,
 ) -> tuple[str, ...]:
     """The final releases that a range allows, oldest first; nothing where that cannot be said.
 
@@ -50,6 +55,7 @@ def allowed(
         name: its canonical name.
         python: the interpreter, if it is known.
         pins: packages of which one version is listed.
+        others: the newest releases of other ranges, which are resolved together with this one.
     """
     specifier = package.specifier or ""
     if package.trunk:
@@ -64,22 +70,30 @@ def allowed(
     releases = [
         version for version in sorted(published(name, python=python)) if versions is None or version in versions
     ]
-    releases = [version for version in releases if _is_let_in(name, version, pins or {})] or releases
+    releases = [version for version in releases if _is_let_in(version, _required_of(name, pins or {}))] or releases
+    required = _required_of(name, others or {})
+    newest_of_all = next((one for one in reversed(releases) if _is_let_in(one, required)), None)
+    if newest_of_all is not None:
+        releases = releases[: releases.index(newest_of_all) + 1]
     for newest in range(len(releases), max(0, len(releases) - _TRIED), -1):
         if _goes_with(name, releases[newest - 1], pins or {}):
             return tuple(map(str, releases[:newest]))
     return tuple(map(str, releases))
 
 
-def _is_let_in(name: str, version: Version, pins: Mapping[str, Version]) -> bool:
-    """Do the unconditional requirements of what is pinned allow a release?"""
-    return all(
-        _within(version, specifier)
-        for pinned, at in pins.items()
-        if pinned != name
-        for required, specifier in _unconditional(pinned, at)
+def _required_of(name: str, listed: Mapping[str, Version]) -> list[str]:
+    """What the unconditional requirements of some releases allow of a package."""
+    return [
+        specifier
+        for other, version in listed.items()
+        if other != name
+        for required, specifier in _unconditional(other, version)
         if required == name
-    )
+    ]
+
+
+def _is_let_in(version: Version, required: Sequence[str]) -> bool:
+    return all(_within(version, specifier) for specifier in required)
 
 
 def _goes_with(name: str, version: Version, pins: Mapping[str, Version]) -> bool:

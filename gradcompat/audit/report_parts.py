@@ -27,6 +27,7 @@ _ASKED = {
     "platform": "host.platform",
 }
 _CHOICES = 12
+_RARE = 0.1  # a likelihood below which nobody is asked about a finding for its own sake
 _SILENT = 1.5  # how much worse a defect is that raises nothing
 
 
@@ -67,7 +68,8 @@ class Parts:
             environments one of each record, and of the names that one release lacks the first.
         further: id of one of these → how many more environments or entries it could apply to.
         alike: id of a missing name → the other names that the same release lacks.
-        questions: what would decide the other open findings, the most first. Each finding counts once.
+        questions: what would decide the other open findings, the most first. Each finding counts once, and what decides
+            notes and rarities alone is not asked.
         dormant: what is presumed not to be used → the ids of the records that hang on it, the most first.
         refuted: what could apply and was measured not to.
         not_affected: what does not apply.
@@ -114,7 +116,7 @@ def parts_of(findings: Iterable[ReportedFinding], *, everything: bool = False) -
         alike={
             group[0].finding.issue.id: tuple(_name(one.finding) for one in group[1:]) for group in told if group[1:]
         },
-        questions=questions_of(rest),
+        questions=_worth_asking(rest),
         dormant=_dormant([finding.finding for finding in findings]),
         refuted=tuple(finding for finding in probed if finding.refuted),
         not_affected=tuple(finding for finding in findings if finding.finding.status == "not_affected"),
@@ -263,7 +265,17 @@ def places_text(finding: Finding, most: int = 2) -> str:
 
 
 def _is_shown(finding: Finding) -> bool:
-    return finding.issue.level != "note" and len(_asked(likeliest(finding))) == 1
+    return _is_serious(finding) and len(_asked(likeliest(finding))) == 1
+
+
+def _is_serious(finding: Finding) -> bool:
+    """Would somebody who knows the project ask about it, rather than about what is worse or likelier?"""
+    return finding.issue.level != "note" and round(_likelihood(likeliest(finding)), 4) >= _RARE
+
+
+def _worth_asking(findings: Sequence[Finding]) -> tuple[Question, ...]:
+    serious = {finding.issue.id for finding in findings if _is_serious(finding)}
+    return tuple(question for question in questions_of(findings) if not serious.isdisjoint(question.ids))
 
 
 def _lacking(finding: Finding) -> Hashable:

@@ -95,8 +95,8 @@ class Contexts:
 
         A config that was found belongs to the environments of the nearest folder at or above its own, so that in a
         repository of many projects each keeps its own. Where no folder above has any, it belongs to those of folders
-        without code of their own. An environment that is a program has its own run alone. A named one belongs to all
-        environments.
+        without code of their own. An environment that is a program has its own run alone, and a notebook what its
+        commands start. A named one belongs to all environments.
         """
         owned = self._owned(environments)
         self.composing.left = COMPOSED_FILES
@@ -152,10 +152,30 @@ class Contexts:
         # What a notebook installs comes on top of what is there; a script with metadata runs with these alone.
         isolated = frozenset(source for source in own if _kind_of(source) == _SCRIPT)
         near = self._in_folders(environments, isolated)
-        return {
+        owned = {
             environment: own[environment] if environment in own else near[PurePosixPath(environment).parent]
             for environment in environments
         }
+        notebooks = {one for one in environments if _kind_of(one) == _NOTEBOOK}
+        return {**owned, **{one: self._of_notebook(one, notebooks, owned[one]) for one in notebooks - own.keys()}}
+
+    def _of_notebook(self, notebook: str, notebooks: Collection[str], near: tuple[Context, ...]) -> tuple[Context, ...]:
+        """What a notebook that trains nothing itself installs for: what its commands start, or else what is near.
+
+        Another notebook that installs is the program of what it installs itself, and so is what it starts.
+        """
+        cells = [one for one in self.found if one.source == notebook]
+        if starts := self._started_by((notebook,)):
+            return tuple({id(one): one for one in (*cells, *starts)}.values())
+        others = [one for one in notebooks if one != notebook]
+        theirs = {*others, *(one.source for one in self._started_by(others))}
+        leads_to = reached(self.found, [one.source for one in near])
+        return tuple(one for one in near if theirs.isdisjoint(part.source for part in leads_to[one.source]))
+
+    def _started_by(self, notebooks: Collection[str]) -> tuple[Context, ...]:
+        """The launches in the commands of notebooks, and what they lead to."""
+        launches = [one.source for one in self.found if one.source.rpartition(" (line ")[0] in notebooks]
+        return tuple(part for parts in reached(self.found, launches).values() for part in parts)
 
     def _self_contained(self, environments: Sequence[str]) -> dict[str, tuple[Context, ...]]:
         """The environments that are programs themselves: a script with metadata, a notebook that trains."""

@@ -157,6 +157,7 @@ class Presumed:
     location: Location | None = None
 
 
+_OF_MODELS = frozenset({"model.architecture", "model.name"})
 # Virtual packages that a Mac has none of.
 _OF_OTHER_GPUS = frozenset({"__cuda", "__cuda_arch", "__nvidia_driver", "__nccl", "__cudnn", "__rocm"})
 
@@ -168,6 +169,7 @@ class Presumer:
         engines: what they name, see :func:`~gradcompat.presumptions.engines.named_engines`.
         packages: canonical names of what is listed.
         settings: everything that is stated or presumed of the run, by key.
+        too_new: the usual models that the installed release of transformers does not have.
     """
 
     def __init__(
@@ -176,11 +178,13 @@ class Presumer:
         packages: Collection[str],
         settings: Mapping[str, Sequence[Setting]],
         platform: str | None = None,
+        too_new: frozenset[SettingValue] = frozenset(),
     ) -> None:
         self._engines = engines
         self._packages = packages
         self._settings = settings
         self._platform = platform
+        self._too_new = too_new
 
     def of_term(self, term: Term) -> Presumed:
         """A term that is not about a package, and that no fact decides."""
@@ -200,7 +204,7 @@ class Presumer:
         if key == _STRATEGY and undecided and _asks_for_deepspeed(term) and self._takes_no_library(_LAUNCHES):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=USUAL[key].features["deepspeed"])
         if stated:
-            return _of_stated(term, key, stated)
+            return _of_stated(term, key, stated, self._too_new)
         if key == LOSS_KEY and has_own_loss(self._settings.get(METHOD_KEY, ())):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="the model's own loss")
         if isinstance(term, PlatformTerm) and self._trains_on_apple():
@@ -223,7 +227,8 @@ class Presumer:
         asked = key in USUAL and any(
             setting.value is not None for setting in self._settings.get(USUAL[key].asks or "", ())
         )
-        presumed = _of_usual(term, _types_in(term), self._engines, asked=asked)
+        unusual = self._too_new if key in _OF_MODELS else frozenset()
+        presumed = _of_usual(term, _types_in(term), self._engines, unusual, asked=asked)
         return replace(presumed, asks="") if presumed.asks and presumed.asks in self._settings else presumed
 
     def _trains_on_apple(self) -> bool:
@@ -497,7 +502,7 @@ class Presumer:
         return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code does not use {shown}")
 
 
-def _of_stated(term: Term, key: str, stated: Sequence[Setting]) -> Presumed:
+def _of_stated(term: Term, key: str, stated: Sequence[Setting], unusual: frozenset[SettingValue]) -> Presumed:
     """What is presumed by what is presumed of the key, if that agrees; else nothing."""
     usual, wanted = USUAL.get(key), _wanted(term)
     presumed = [setting for setting in stated if setting.presumed and setting.value is not None]
@@ -518,17 +523,25 @@ def _of_stated(term: Term, key: str, stated: Sequence[Setting]) -> Presumed:
     if usual is None or not usual.rare_is_named:
         return Presumed(certainty=Certainty.OPEN, condition=condition)
     read = [_truth(term, setting.value) for setting in stated if setting.value is not None]
-    certainty, likelihood = _share(usual.values, term)
+    certainty, likelihood = _share(usual.values, term, unusual)
     if certainty is Certainty.PRESUMED_NO and max(read, default=Truth.NO) is Truth.NO:
         return Presumed(certainty=certainty, feature=_feature(usual, key, wanted))
     return Presumed(certainty=Certainty.OPEN, condition=condition, likelihood=likelihood)
 
 
 @lru_cache(maxsize=4096)
-def _of_usual(term: Term, types: tuple[type, ...], engines: frozenset[str], *, asked: bool) -> Presumed:  # noqa: ARG001  # 1 is no True
+def _of_usual(
+    term: Term,
+    types: tuple[type, ...],  # noqa: ARG001  # 1 is no True
+    engines: frozenset[str],
+    unusual: frozenset[SettingValue],
+    *,
+    asked: bool,
+) -> Presumed:
     """What is presumed where nothing is stated: the same in every environment that names these engines.
 
     Args:
+        unusual: values that are usual elsewhere.
         asked: the fact that a person is asked for instead is stated.
     """
     key, wanted = fact_of(term), _wanted(term)
@@ -537,7 +550,7 @@ def _of_usual(term: Term, types: tuple[type, ...], engines: frozenset[str], *, a
         return Presumed(certainty=Certainty.OPEN, condition=_condition(usual, key, wanted))
     if not values and usual.engine is not None and usual.engine not in engines:
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=usual.feature or ENGINES[usual.engine].feature)
-    certainty, likelihood = _share(values, term)
+    certainty, likelihood = _share(values, term, unusual)
     if usual.mostly and not asked and likelihood > _HALF:
         certainty = Certainty.PRESUMED_YES
     if certainty is Certainty.PRESUMED_NO:
@@ -579,9 +592,9 @@ def _condition(usual: Usual | None, key: str, wanted: str) -> str:
     return usual.conditions.get(wanted) or usual.condition.format(wanted)
 
 
-def _share(values: Values, term: Term) -> tuple[Certainty, float]:
+def _share(values: Values, term: Term, unusual: frozenset[SettingValue]) -> tuple[Certainty, float]:
     """What usual values make of a term, and the share of those that satisfy it."""
-    truths = [(_truth(term, value), share) for value, share in values]
+    truths = [(Truth.NO if value in unusual else _truth(term, value), share) for value, share in values]
     whole = sum(share for _, share in truths) or 1.0
     likelihood = sum(share for truth, share in truths if truth is Truth.YES) / whole
     kinds = {truth for truth, _ in truths}

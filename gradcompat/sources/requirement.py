@@ -58,6 +58,17 @@ _PACKAGE_OF_REPOSITORY = {
 
 
 _TRUNKS = frozenset({"", "HEAD", "main", "master"})
+# Whose repositories are the trunks of packages; that of anybody else is a fork, which may stand still since years.
+_UPSTREAM = frozenset(
+    {
+        *("huggingface", "pytorch", "pytorch-labs", "lightning-ai", "pytorchlightning", "dao-ailab", "deepspeedai"),
+        *("microsoft", "unslothai", "bitsandbytes-foundation", "timdettmers", "linkedin", "vllm-project", "nvidia"),
+        *("sgl-project", "axolotl-ai-cloud", "openaccess-ai-collective", "hiyouga", "modelscope", "ultralytics"),
+        *("ukplab", "openrlhf", "volcengine", "verl-project", "pyg-team", "dmlc", "project-monai", "open-mmlab"),
+        *("facebookresearch", "google", "openai", "numpy", "scipy", "triton-lang", "mosaicml", "kornia", "fla-org"),
+        *("rwightman", "autogptq", "casper-hansen", "modelcloud", "state-spaces", "wandb", "rom1504", "xformers"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +264,8 @@ def _read_repository(address: str, name: str | None) -> _Link:
     if name is None and repository:
         name = _package_of(repository)
     version = version_of_tag(unquote(reference))
-    return _Link("git", name, version, version is None, trunk=reference in _TRUNKS)
+    owner = unquote(path.rstrip("/").rpartition("/")[0].rpartition("/")[2]).lower()
+    return _Link("git", name, version, version is None, trunk=reference in _TRUNKS and owner in _UPSTREAM)
 
 
 def _package_of(repository: str) -> str | None:

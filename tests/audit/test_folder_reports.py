@@ -254,7 +254,29 @@ def test_a_program_that_is_an_environment_has_its_own_run_alone(
         "alone.py": ("alone.py",),
         "tool.py": (),
         "train.ipynb": ("train.ipynb",),
-        "start.ipynb": ("train.ipynb", "train.py"),
+        "start.ipynb": ("train.py",),
+    }
+
+
+def test_a_notebook_installs_for_what_its_commands_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder of notebooks that each install what they need, none runs the program of another."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "old.ipynb": NOTEBOOK.format("!python scripts/run_sft.py", VERSION),
+        "new.ipynb": NOTEBOOK.format("!python scripts/finetune.py", VERSION),
+        "plots.ipynb": NOTEBOOK.format("print(1)", VERSION),
+        "scripts/run_sft.py": RUN,
+        "scripts/finetune.py": RUN.replace("t5-small", "t5-base"),
+        "scripts/job.sh": "python scripts/run_sft.py --fp16\n",
+        "train.py": RUN.replace("t5-small", "t5-large"),
+    }.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+    runs = {audit.source: audit.contexts for audit in gradcompat.check(".").audits}
+    assert runs == {
+        "old.ipynb": ("old.ipynb (line 1) + scripts/run_sft.py",),
+        "new.ipynb": ("new.ipynb (line 1) + scripts/finetune.py",),
+        "plots.ipynb": ("train.py",),
     }
 
 

@@ -14,13 +14,14 @@ from gradcompat.knowledge.load import load
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Finding
-from gradcompat.model.issue import ModelTerm, PackageAbsentTerm, SymbolAbsentTerm, SymbolTerm
+from gradcompat.model.issue import ModelTerm, PackageAbsentTerm, SymbolAbsentTerm, SymbolTerm, Term
 from gradcompat.model.report import ReportedFinding
 from gradcompat.presumptions import presumer as presuming
 from gradcompat.presumptions.engines import named_engines
 from gradcompat.presumptions.left_out import left_out
 from gradcompat.presumptions.presumer import Presumer
-from gradcompat.presumptions.usual import Values, usual_values
+from gradcompat.presumptions.usual import BROUGHT_BY, Values, usual_values
+from gradcompat.releases.table import table_of
 from gradcompat.truth import Certainty
 from gradcompat.versions import parse_version
 from tests.building import NAMES, compares, environment, equals, issue, package, versions
@@ -296,6 +297,66 @@ def test_five_findings_could_apply_and_the_others_are_questions() -> None:
     everything = parts_of(findings, everything=True)
     assert len(everything.possible) == len(records)
     assert everything.questions == ()
+
+
+IN_TURN = """FROM python:3.11
+RUN pip install 'transformers>=4.20,<5'
+RUN pip install -U 'huggingface-hub>=1'
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("requirements.txt", "transformers>=4.20,<5\nhuggingface-hub>=0.19\n", False),
+        ("requirements.txt", "transformers>=4.20,<5\nhuggingface-hub>=1.0\n", True),
+        (
+            "Dockerfile",
+            "FROM python:3.11\nRUN pip install 'transformers>=4.20,<5'\nRUN pip install -U 'huggingface-hub>=1'\n",
+            True,
+        ),
+    ],
+)
+def test_ranges_that_are_resolved_together_go_together(tmp_path: Path, name: str, text: str, *, told: bool) -> None:
+    """transformers 4 asks for huggingface-hub <1.0: what resolves both takes no newer one."""
+    (tmp_path / name).write_text(text)
+    (tmp_path / "train.py").write_text(TRAINING.format(dtype=""))
+    found = {one.finding.issue.id for one in gradcompat.check(tmp_path).findings if one.finding.status != "dormant"}
+    assert ("GC-0036" in found) == told
+
+
+@pytest.mark.parametrize(
+    ("term", "level", "asked"),
+    [
+        (equals("training.gradient_checkpointing", True), "warning", True),
+        (equals("training.gradient_checkpointing", True), "note", False),
+        (ModelTerm(classes=("Qwen2For*",)), "error", True),
+        (ModelTerm(classes=("Gemma2For*",)), "error", False),  # one run in twenty
+    ],
+)
+def test_nobody_is_asked_about_a_note_or_a_rarity_for_its_own_sake(term: Term, level: str, *, asked: bool) -> None:
+    stated = replace(environment(package("torch", "2.5.1")), engines=frozenset())
+    record = issue((versions("torch"), term), identifier="GC-0001", level=level)
+    parts = parts_of(ReportedFinding(finding=one, advice=None) for one in match(stated, [record], NAMES))
+    assert bool(parts.possible or parts.questions) == asked
+
+
+def test_the_usual_models_are_in_the_releases_that_brought_them() -> None:
+    table = table_of("transformers")
+    assert table is not None
+    classes = {model[0]: first for model, first in BROUGHT_BY.items() if isinstance(model, tuple)}
+    assert {name: str(table.history("transformers", name)[0].first) for name in classes} == classes
+
+
+@pytest.mark.parametrize(
+    ("release", "status"),
+    [("4.36.2", "dormant"), ("4.37.0", "conditional"), (None, "conditional")],
+)
+def test_a_model_that_is_newer_than_transformers_is_not_usual(release: str | None, status: str) -> None:
+    """Whoever installs an older release trains an older model, and names a newer one where that is not so."""
+    stated = environment(package("torch", "2.5.1"), package("transformers", release))
+    term = ModelTerm(classes=("Qwen2For*",))
+    assert presumed(stated, term).status == status
 
 
 TRAINING = """import torch

@@ -94,6 +94,10 @@ def test_versions_and_ranges(text: str, version: str | None, specifier: str | No
             Package(name="flash-attn", version=None, source="git", unreleased=True, trunk=True, location=at(1)),
         ),
         (
+            "git+https://git.example/somebody/peft.git",  # a fork, whose trunk may be of any age
+            Package(name="peft", version=None, source="git", unreleased=True, location=at(1)),
+        ),
+        (
             "git@git.example:team/Trainer.git@v1.2.3",
             Package(name="trainer", version="1.2.3", source="git", location=at(35)),
         ),
