@@ -106,6 +106,7 @@ def parts_of(findings: Iterable[ReportedFinding], *, everything: bool = False) -
     possible = [group[0] for group in told]
     shown = {finding.finding.issue.id for group in told for finding in group}
     rest = [finding.finding for finding in unprobed if finding.finding.issue.id not in shown]
+    rest = [finding for finding in rest if _is_worth_asking(finding)]
     return Parts(
         affected=tuple(finding for finding in affected if not finding.finding.issue.informational),
         informational=tuple(finding for finding in affected if finding.finding.issue.informational),
@@ -264,6 +265,11 @@ def places_text(finding: Finding, most: int = 2) -> str:
 
 def _is_shown(finding: Finding) -> bool:
     return finding.issue.level != "note" and len(_asked(likeliest(finding))) == 1
+
+
+def _is_worth_asking(finding: Finding) -> bool:
+    """Would an answer change what is to be done? A note without a remedy says that nothing is wrong."""
+    return finding.issue.level != "note" or bool(finding.issue.remedies)
 
 
 def _lacking(finding: Finding) -> Hashable:

@@ -623,6 +623,11 @@ def test_workers_of_the_data_loaders(body: str, workers: int | None) -> None:
         ("with open('x') as f:\n    A(seed=7)", 7),
         ("A(**{'seed': 7})", 7),
         ("kw = dict(seed=7)\nA(**kw)", 7),
+        ("kw = {}\nkw['seed'] = 7\nA(**kw)", 7),
+        ("kw = dict(lr=1)\nkw.update(seed=7)\nA(**kw)", 7),
+        ("kw = {'seed': 8}\nkw.update({'lr': 1})\nkw['seed'] = 7\nA(**kw)", 7),
+        ("kw = {}\nwith x:\n    kw['seed'] = 7\nA(**kw)\nkw['seed'] = 8", 7),
+        ("kw = {}\nif x:\n    kw['seed'] = 7\nA(**kw)", None),
         ("a = A()\na.seed = 7", 7),
         ("class B(A): pass\nB(seed=7)", 7),
         ("N = 7\nN = 8\nA(seed=N)", None),
@@ -643,6 +648,12 @@ def test_workers_of_the_data_loaders(body: str, workers: int | None) -> None:
 def test_literals(code: str, value: int | None) -> None:
     found = facts(f"from transformers import TrainingArguments as A\n{code}\n")
     assert [one for _, key, one in found if key == "training.seed"] == [value]
+
+
+@pytest.mark.parametrize("filling", ["kw[name] = 7", "kw.update(other)", "kw.update({name: 7})"])
+def test_options_that_are_filled_from_elsewhere_are_not_read(filling: str) -> None:
+    context = of_text(f"from transformers import TrainingArguments as A\nkw = {{'seed': 7}}\n{filling}\nA(**kw)\n")
+    assert [one.what for one in context.skipped] == ["**kw"]
 
 
 def test_a_config_that_is_computed_makes_no_pipeline() -> None:
