@@ -97,10 +97,16 @@ _CHECKPOINTING_KEY = "training.gradient_checkpointing"
 _OF_CHECKPOINTING = lazy_pattern(
     r"(?i).*(?:checkpointing|checkpoint_sequential|checkpoint_wrapper|checkpoint\.checkpoint|grad_checkpoint).*"
 )
+_BY_ARGUMENTS = lazy_pattern(
+    r"\b(?:use_checkpoint|with_cp|memory_efficient|\w*checkpointing|re(?:compute|mat)\w*)=(?!False)"
+)
 # Loops that somebody wrote: what the arguments of a trainer turn on is turned on there by a call.
 _OWN_LOOPS = frozenset({"torch", "accelerate"})
 # A word of the Trainer's arguments; elsewhere an optimizer is called with `fused=True`, which is a fact of its own.
 _FUSED_BY_NAME = ("optimizer.name", "adamw_torch_fused")
+# Who writes a number of workers and no literal has some: without it there are none.
+_WORKERS_KEY = "training.dataloader_num_workers"
+_SEVERAL = 4
 # Engines that bring models of transformers.
 _WITH_MODELS = frozenset({"transformers", "trl", "peft", "sentence-transformers", "liger", "quantisation"})
 # What has an adapter of PEFT in its name, of whatever library: `add_adapter`, `get_peft_config`, `load_lora_weights`.
@@ -213,6 +219,10 @@ class Presumer:
             without = Certainty.presumed(_truth(term, value=False))
             taking = "the loop checkpoints no layer"
             return Presumed(certainty=without, taking=taking, feature=USUAL[key].feature)
+        if key == _WORKERS_KEY and stated and undecided:
+            taking = "the data loader has workers, whose number the program computes"
+            certainty = Certainty.presumed(_truth(term, _SEVERAL))
+            return Presumed(certainty=certainty, taking=taking, feature="a data loader without workers")
         if key == _STRATEGY and undecided and _asks_for_deepspeed(term) and self._takes_no_library(_LAUNCHES):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=USUAL[key].features["deepspeed"])
         if stated:
@@ -276,7 +286,11 @@ class Presumer:
         stated = [one for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed]
         names = [name for one in stated if isinstance(one.value, tuple) for name in one.value]
         whole = bool(names) and all(one.value is not None for one in stated)
-        return whole and self._loops_itself() and not any(map(_OF_CHECKPOINTING.fullmatch, names))
+        given = [one.value for one in self._settings.get(CALLS_KEY, ()) if isinstance(one.value, tuple)]
+        asks = any(map(_OF_CHECKPOINTING.fullmatch, names)) or any(
+            _BY_ARGUMENTS.search(call) for calls in given for call in calls
+        )
+        return whole and self._loops_itself() and not asks
 
     def _takes_no_adapter(self) -> bool:
         """Was all of the run's code read, and does nothing that it takes or calls speak of adapters?"""

@@ -121,6 +121,7 @@ def test_a_model_of_ones_own_has_no_attention_of_a_library(tmp_path: Path, taken
         ("model.encoder.gradient_checkpointing_enable()\n", "conditional"),
         ("from torch.utils.checkpoint import checkpoint\ncheckpoint(model, x)\n", "conditional"),
         ("import torch.utils.checkpoint\n", "dormant"),
+        ("import torch.utils.checkpoint\nmodel = Swin(use_checkpoint=True)\n", "conditional"),
         ("import transformers\ntransformers.Trainer(model).train()\n", "dormant"),
     ],
 )
@@ -177,3 +178,49 @@ def test_where_nothing_brings_models_of_transformers_none_is_trained(
 ) -> None:
     (tmp_path / "requirements.txt").write_text(f"torch==2.9.0\n{beside}\n", "utf-8")
     assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0137"]).findings] == [expected]
+
+
+AUGMENTED = """\
+import albumentations as A
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Images(Dataset):
+    def __init__(self, files):
+        self.files, self.transform = files, A.Compose([A.HorizontalFlip(p=0.5)])
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        return self.transform(image=opened(self.files[index]))["image"]
+
+
+def main(args):
+    loader = DataLoader(Images(args.files), batch_size=8{workers})
+    model = torch.nn.Linear(10, 2)
+    optimizer = torch.optim.AdamW(model.parameters())
+    for x in loader:
+        model(x).sum().backward()
+        optimizer.step()
+
+
+main(settings())
+"""
+
+
+@pytest.mark.parametrize(
+    ("workers", "expected"),
+    [
+        (", num_workers=args.workers", "affected"),
+        (", num_workers=0", "not_affected"),
+        ("", "not_affected"),
+        (", **args.loader", "conditional"),
+    ],
+)
+def test_who_computes_a_number_of_workers_has_some(tmp_path: Path, workers: str, expected: str) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.5.1\nalbumentations==2.0.8\n", "utf-8")
+    (tmp_path / "train.py").write_text(AUGMENTED.format(workers=workers), "utf-8")
+    found = [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0650"]).findings]
+    assert found == ([] if expected == "not_affected" else [expected])
