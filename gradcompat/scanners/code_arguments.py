@@ -131,6 +131,11 @@ def _sometimes(value: ast.expr) -> ast.expr:
     return ast.copy_location(ast.IfExp(test=unread, body=value, orelse=unread), value)
 
 
+def is_sometimes(value: ast.expr) -> bool:
+    """Is it the value of a key that a mapping has or has not?"""
+    return isinstance(value, ast.IfExp) and isinstance(value.test, ast.Constant) and value.test.value is ...
+
+
 def _written(node: ast.expr) -> list[tuple[str, ast.expr, str]] | None:
     match node:
         case ast.Dict(keys=keys, values=values) if len(keys) <= _MOST:

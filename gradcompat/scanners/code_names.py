@@ -230,7 +230,13 @@ class Names:
                 filled += [(word.arg, word.value) for word in words]
             case ast.Call(func=ast.Name(id="setattr")):
                 self.stores.append(node)
-            case ast.Call(func=ast.Name(id="exec" | "globals" | "locals" | "vars")):
+            case (
+                ast.Call(func=ast.Name(id="exec" | "globals" | "locals"))
+                | ast.Call(
+                    func=ast.Name(id="vars"),
+                    args=[],  # that of an object, `vars(args)`, is another mapping
+                )
+            ):
                 self.rewritten = True  # any name may get another value
         if isinstance(node, _FUNCTIONS):
             given = node.args
