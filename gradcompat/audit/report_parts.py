@@ -108,6 +108,7 @@ def parts_of(findings: Iterable[ReportedFinding], *, everything: bool = False) -
     possible = [group[0] for group in told]
     shown = {finding.finding.issue.id for group in told for finding in group}
     rest = [finding.finding for finding in unprobed if finding.finding.issue.id not in shown]
+    rest = [finding for finding in rest if _is_worth_asking(finding)]
     return Parts(
         affected=tuple(finding for finding in affected if not finding.finding.issue.informational),
         informational=tuple(finding for finding in affected if finding.finding.issue.informational),
@@ -276,6 +277,11 @@ def _is_serious(finding: Finding) -> bool:
 def _worth_asking(findings: Sequence[Finding]) -> tuple[Question, ...]:
     serious = {finding.issue.id for finding in findings if _is_serious(finding)}
     return tuple(question for question in questions_of(findings) if not serious.isdisjoint(question.ids))
+
+
+def _is_worth_asking(finding: Finding) -> bool:
+    """Would an answer change what is to be done? A note without a remedy says that nothing is wrong."""
+    return finding.issue.level != "note" or bool(finding.issue.remedies)
 
 
 def _lacking(finding: Finding) -> Hashable:

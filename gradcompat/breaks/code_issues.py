@@ -533,7 +533,7 @@ def _placed(finding: Finding, lines: Sequence[str], location: Location, *, condi
     if not conditional:
         return shown
     is_config = location.path.endswith(_CONFIGS)
-    sentence = f"a command of TRL reads {location.path}" if is_config else f"the code at {location} runs"
+    sentence = f"a command reads {location.path}" if is_config else f"the code at {location} runs"
     behind = Unknown(key="code.symbols", sentence=sentence)
     unknown = tuple((*some, behind) for some in finding.unknown) or ((behind,),)
     return replace(shown, status="conditional", unknown=unknown)

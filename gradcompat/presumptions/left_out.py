@@ -139,6 +139,13 @@ LEFT_OUT = (
         frameworks=(_TRL,),
     ),
     LeftOut(
+        key="training.gradient_accumulation_steps",
+        default=Argument(
+            package="accelerate", callables=("accelerate.Accelerator",), name="gradient_accumulation_steps"
+        ),
+        frameworks=("accelerate",),
+    ),
+    LeftOut(
         key="training.gradient_checkpointing",
         default=_argument("gradient_checkpointing", means=_NOT_GIVEN),
         frameworks=(_TRAINER, _SENTENCES),

@@ -93,6 +93,23 @@ _OF_LIBRARIES = {
 }
 _STRATEGY = "distributed.strategy"
 _ADAPTER_KEY = "peft.method"
+_CHECKPOINTING_KEY = "training.gradient_checkpointing"
+# What turns checkpointing on, in torch, transformers, diffusers, timm, fairscale and DeepSpeed.
+_OF_CHECKPOINTING = lazy_pattern(
+    r"(?i).*(?:checkpointing|checkpoint_sequential|checkpoint_wrapper|checkpoint\.checkpoint|grad_checkpoint).*"
+)
+_BY_ARGUMENTS = lazy_pattern(
+    r"\b(?:use_checkpoint|with_cp|memory_efficient|\w*checkpointing|re(?:compute|mat)\w*)=(?!False)"
+)
+# Loops that somebody wrote: what the arguments of a trainer turn on is turned on there by a call.
+_OWN_LOOPS = frozenset({"torch", "accelerate"})
+# A word of the Trainer's arguments; elsewhere an optimizer is called with `fused=True`, which is a fact of its own.
+_FUSED_BY_NAME = ("optimizer.name", "adamw_torch_fused")
+# Who writes a number of workers and no literal has some: without it there are none.
+_WORKERS_KEY = "training.dataloader_num_workers"
+_SEVERAL = 4
+# Engines that bring models of transformers.
+_WITH_MODELS = frozenset({"transformers", "trl", "peft", "sentence-transformers", "liger", "quantisation"})
 # What has an adapter of PEFT in its name, of whatever library: `add_adapter`, `get_peft_config`, `load_lora_weights`.
 _OF_ADAPTERS = lazy_pattern(r"(?i)peft|lora|adapter|attn_procs")
 # What makes adapters by arguments and configs of its own.
@@ -201,6 +218,16 @@ class Presumer:
             if self._takes_others(term):
                 return Presumed(certainty=Certainty.PRESUMED_NO, feature=_wanted(term))
         undecided = all(one.value is None for one in stated)
+        if (key, _wanted(term)) == _FUSED_BY_NAME and undecided and self._loops_itself():
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=USUAL[key].features["adamw_torch_fused"])
+        if key == _CHECKPOINTING_KEY and not stated and self._checkpoints_nothing():
+            without = Certainty.presumed(_truth(term, value=False))
+            taking = "the loop checkpoints no layer"
+            return Presumed(certainty=without, taking=taking, feature=USUAL[key].feature)
+        if key == _WORKERS_KEY and stated and undecided:
+            taking = "the data loader has workers, whose number the program computes"
+            certainty = Certainty.presumed(_truth(term, _SEVERAL))
+            return Presumed(certainty=certainty, taking=taking, feature="a data loader without workers")
         if key == _STRATEGY and undecided and _asks_for_deepspeed(term) and self._takes_no_library(_LAUNCHES):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=USUAL[key].features["deepspeed"])
         if stated:
@@ -214,6 +241,8 @@ class Presumer:
             )
         if isinstance(term, VirtualTerm) and term.name in _OF_OTHER_GPUS and self._trains_on_apple():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="a GPU that is not Apple's")
+        if isinstance(term, ModelTerm) and self._lists_no_models():
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=_wanted(term))
         if isinstance(term, ModelTerm) and self._takes_no_library():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{_wanted(term)} of a library")
         if key in _OF_LIBRARIES and self._takes_no_library():
@@ -258,6 +287,26 @@ class Presumer:
     def _takes_texts(self) -> bool:
         """Does the code of the run take what loads models in PyG?"""
         return any(map(_OF_TEXT.fullmatch, self._taken_by_run))
+
+    def _lists_no_models(self) -> bool:
+        """Is torch listed with other packages, and nothing that brings models of transformers, nor used?"""
+        listed = {name.replace("-", "_") for name in self._packages}
+        return len(listed) > 1 and self._engines.isdisjoint(_WITH_MODELS) and listed.isdisjoint(_LOADING)
+
+    def _loops_itself(self) -> bool:
+        """Is the loop the program's own?"""
+        drivers = self._settings.get(FRAMEWORK_KEY, ())
+        return bool(drivers) and all(one.value in _OWN_LOOPS for one in drivers)
+
+    def _checkpoints_nothing(self) -> bool:
+        """Is the loop the program's own, was all of its code read, and does nothing in it turn checkpointing on?"""
+        names = self._taken_by_run
+        whole = bool(names) and self._all_read
+        given = [one.value for one in self._settings.get(CALLS_KEY, ()) if isinstance(one.value, tuple)]
+        asks = any(map(_OF_CHECKPOINTING.fullmatch, names)) or any(
+            _BY_ARGUMENTS.search(call) for calls in given for call in calls
+        )
+        return whole and self._loops_itself() and not asks
 
     @cached_property
     def _takes_no_adapter(self) -> bool:
@@ -643,7 +692,7 @@ def _symbol(term: SymbolTerm | SymbolAbsentTerm) -> str:
     first = term.symbols[0]
     parts = [part.replace("*", "").strip("_") for part in names_of(first)[0].split(".") if part.strip("*")]
     if not parts:
-        return first
+        return f"calls {term.arguments}" if is_call(first) else first
     shown = ".".join(parts[-2:])
     if is_call(first):
         return f"{shown} {term.arguments}".rstrip()

@@ -15,7 +15,7 @@ from typing import cast
 
 from gradcompat.calls import Call, OptionValue, Unread, Value
 from gradcompat.redaction import redact
-from gradcompat.scanners.code_arguments import pairs
+from gradcompat.scanners.code_arguments import is_sometimes, pairs
 from gradcompat.scanners.code_names import UNKNOWN, Names, Scope
 from gradcompat.scanners.option_defaults import Option, is_option
 
@@ -62,8 +62,9 @@ def call_lines(
             named[word.arg] = given.named(word.arg, word.value)
             continue
         inside = pairs(word.value, names, scope)
-        whole = whole and inside is not None
-        named |= {name: given.named(name, value) for name, value, _ in inside or () if name.isidentifier()}
+        always = [(name, value) for name, value, _ in inside or () if not is_sometimes(value)]
+        whole = whole and inside is not None and len(always) == len(inside)
+        named |= {name: given.named(name, value) for name, value in always if name.isidentifier()}
     for name in wanted:
         yield str(Call(name, tuple(positional), named, whole))
 

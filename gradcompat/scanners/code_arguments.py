@@ -88,13 +88,55 @@ def argument(
 
 
 def pairs(node: ast.expr, names: Names, scope: Scope) -> list[tuple[str, ast.expr, str]] | None:
-    """The keys of a mapping that is written out, ``{…}`` or ``dict(…)``, where it is or where it is bound."""
+    """The keys of a mapping that is written out, ``{…}`` or ``dict(…)``, where it is or where it is bound.
+
+    One that is bound may be filled by statements: ``options["precision"] = "bf16-mixed"``.
+    """
     if isinstance(node, ast.Name):
         found = names.bindings(node.id, scope)
         only = found[0][0] if found and len(found[0]) == 1 else None
-        if not isinstance(only, (ast.Dict, ast.Call)):
+        if found is None or not isinstance(only, (ast.Dict, ast.Call)):
             return None
-        node = only
+        written, filled = _written(only), _filled(node, found[1])
+        if written is None or filled is None:
+            return None
+        return list({key: (key, value, spelling) for key, value, spelling in (*written, *filled)}.values())
+    return _written(node)
+
+
+def _filled(name: ast.Name, scope: Scope) -> list[tuple[str, ast.expr, str]] | None:
+    """What statements put into a mapping before it is used; None where a key is not written out."""
+    put = [(key, value) for key, value in scope.filled.get(name.id, ())[:_MOST] if value.lineno <= name.lineno]
+    always = {id(part) for part in _always(scope.node)} if put else frozenset()
+    filled: list[tuple[str, ast.expr, str]] = []
+    for key, value in put:
+        if key is None:
+            return None
+        filled.append((key, value if id(value) in always else _sometimes(value), f'{name.id}["{key}"] = {{}}'))
+    return filled
+
+
+def _always(node: ast.AST) -> Iterator[ast.AST]:
+    """What the statements of a function or module have in them that no branch, loop or inner function holds."""
+    for statement in getattr(node, "body", ()):
+        if isinstance(statement, ast.With):
+            yield from _always(statement)
+        elif isinstance(statement, ast.Assign | ast.Expr):
+            yield from ast.walk(statement)
+
+
+def _sometimes(value: ast.expr) -> ast.expr:
+    """A value that is there or not, which no reader takes for a literal."""
+    unread = ast.Constant(value=...)
+    return ast.copy_location(ast.IfExp(test=unread, body=value, orelse=unread), value)
+
+
+def is_sometimes(value: ast.expr) -> bool:
+    """Is it the value of a key that a mapping has or has not?"""
+    return isinstance(value, ast.IfExp) and isinstance(value.test, ast.Constant) and value.test.value is ...
+
+
+def _written(node: ast.expr) -> list[tuple[str, ast.expr, str]] | None:
     match node:
         case ast.Dict(keys=keys, values=values) if len(keys) <= _MOST:
             written = [

@@ -54,7 +54,7 @@ from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
 from gradcompat.scanners.deepspeed import SIZES
 from gradcompat.scanners.named_optimizers import named_optimizer
 from gradcompat.scanners.object_history import calls_behind
-from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
+from gradcompat.scanners.option_defaults import CLIS, Option, fields, is_option, option_of
 from gradcompat.scanners.pipeline_losses import gets_float_loss
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.stream_order import manner_of_stream
@@ -284,7 +284,7 @@ def _makes_options(call: ast.Call, found: Findings, step: Step) -> bool:
 
 
 def _makes_parser(call: ast.Call, names: Names, scope: Scope) -> bool:
-    return any(name.rpartition(".")[2] in _PARSERS for name in names.resolve(call.func, scope))
+    return any(name in CLIS or name.rpartition(".")[2] in _PARSERS for name in names.resolve(call.func, scope))
 
 
 def _fields_of_classes(found: Findings, step: Step, call: ast.Call, *, of_trainer: bool) -> Iterator[Option]:
@@ -302,7 +302,7 @@ def _fields_of_classes(found: Findings, step: Step, call: ast.Call, *, of_traine
 
 
 def _given_classes(call: ast.Call) -> list[ast.expr]:
-    words = (word.value for word in call.keywords if word.arg == "dataclass_types")
+    words = (word.value for word in call.keywords if word.arg in ("dataclass_types", "config_class"))
     given = call.args[0] if call.args else next(words, None)
     return given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given] if given is not None else []
 

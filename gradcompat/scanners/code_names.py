@@ -72,7 +72,8 @@ class Scope:
 
     ``parsed`` are those of them that get the options of a command line, one of several objects that a parser returns.
     ``unpacked`` are the expressions of which a name gets a part: ``major, minor = numbers(torch.__version__)``.
-    ``grown`` are those that a list of this name gets appended.
+    ``grown`` are those that a list of this name gets appended, and ``filled`` the keys and values that a mapping of
+    this name gets by statements; of one whose keys are not written out the key is None.
     """
 
     node: ast.AST
@@ -83,6 +84,7 @@ class Scope:
     parsed: set[str] = field(default_factory=set)
     unpacked: dict[str, list[ast.expr]] = field(default_factory=dict)
     grown: dict[str, list[ast.expr]] = field(default_factory=dict)
+    filled: dict[str, list[tuple[str | None, ast.expr]]] = field(default_factory=dict)
 
 
 class Modules(Protocol):
@@ -187,6 +189,8 @@ class Names:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
                     self._assign(target, value, scope)
+                    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                        scope.filled.setdefault(target.value.id, []).append((_key(target.slice), value))
             case ast.AnnAssign(target=target, value=value) if value is not None:
                 self._assign(target, value, scope)
             case ast.AugAssign(target=target):
@@ -228,9 +232,22 @@ class Names:
                 self.imported.setdefault(module.partition(".")[0], line)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[element]):
                 scope.grown.setdefault(name, []).append(element)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="update"), args=args, keywords=words):
+                filled = scope.filled.setdefault(name, [])
+                for other in args:
+                    keys = other.keys if isinstance(other, ast.Dict) else [None]
+                    values = other.values if isinstance(other, ast.Dict) else [other]
+                    filled += [(_key(key), value) for key, value in zip(keys, values, strict=True)]
+                filled += [(word.arg, word.value) for word in words]
             case ast.Call(func=ast.Name(id="setattr")):
                 self.stores.append(node)
-            case ast.Call(func=ast.Name(id="exec" | "globals" | "locals" | "vars")):
+            case (
+                ast.Call(func=ast.Name(id="exec" | "globals" | "locals"))
+                | ast.Call(
+                    func=ast.Name(id="vars"),
+                    args=[],  # that of an object, `vars(args)`, is another mapping
+                )
+            ):
                 self.rewritten = True  # any name may get another value
         if isinstance(node, _FUNCTIONS):
             given = node.args
@@ -635,6 +652,11 @@ class Names:
             return UNKNOWN
         last = found[1] if found is not None else ""
         return owner._bound_literal(last, [binding for _, binding, _ in exported], owner.module, depth)
+
+
+def _key(node: ast.AST | None) -> str | None:
+    """The key of a mapping, if it is written out."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def _outer_parts(node: ast.AST) -> list[ast.AST]:

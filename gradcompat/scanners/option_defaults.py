@@ -1,7 +1,7 @@
 """The options of a program's own command line, with their defaults: argparse's, and the fields of dataclasses.
 
-``parser.add_argument("--steps", default=8)`` and ``HfArgumentParser(MyArguments)``, where the class derives from
-transformers' TrainingArguments.
+``parser.add_argument("--steps", default=8)``, ``tyro.cli(MyArguments)``, and ``HfArgumentParser(MyArguments)``, where
+the class derives from transformers' TrainingArguments.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from gradcompat.scanners.code_names import PARSING, UNKNOWN, Names, Scope
 
 # What the result of `parse_args` is called where it is passed on.
 _NAMESPACES = frozenset({"args", "opt", "opts", "options", "flags", "arguments"})
+# What fills a dataclass from the command line and returns it.
+CLIS = frozenset({"tyro.cli", "simple_parsing.parse", "pyrallis.parse", "draccus.parse"})
 _DEEPEST = 8  # of dataclasses that derive from one another
 _SWITCHES = {"store_true": True, "store_false": False}
 
@@ -92,6 +94,8 @@ def _is_parsed(binding: object, names: Names, scope: Scope, depth: int = 0) -> b
             return True
         case ast.Subscript(value=inner):
             return _is_parsed(inner, names, scope, depth)
+        case ast.Call(func=called) if not CLIS.isdisjoint(names.resolve(called, scope)):
+            return True
         case ast.Call(func=ast.Name() as called) if depth < _DEEPEST:
             defined = names.definition(called, scope)
             return defined is not None and _returns_parsed(defined[1], defined[0], depth + 1)

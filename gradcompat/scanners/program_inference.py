@@ -441,10 +441,22 @@ def _streamed(found: Findings) -> None:
 
 
 def _loaded(found: Findings) -> None:
-    """The worker processes of the data loaders that a program makes itself, if all loaders agree on several or none."""
-    agreed = _of_loaders(found, _workers, alone=0)
+    """The worker processes of the data loaders that a program makes itself, if all loaders agree on several or none.
+
+    That a number is given and computed is told, too.
+    """
+    agreed: tuple[int | None, Location] | None = _of_loaders(found, _workers, alone=0)
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if agreed is None and driven and driven <= {*_LOOPS_OF_ITS_OWN}:
+        calls = [(one, call.node) for one in (found, *found.parts) for call in one.called if {*call.names} <= _LOADERS]
+        computed = [(None, one.place(call)) for one, call in calls if _computes_workers(call)]
+        agreed = computed[0] if computed else None
     if agreed is not None:
         found.settings.append(Setting(key="training.dataloader_num_workers", value=agreed[0], location=agreed[1]))
+
+
+def _computes_workers(call: ast.Call) -> bool:
+    return any(one.arg == "num_workers" and not isinstance(one.value, ast.Constant) for one in call.keywords)
 
 
 def _batched(found: Findings) -> None:

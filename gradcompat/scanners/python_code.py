@@ -36,7 +36,7 @@ from gradcompat.scanners.fallbacks import FUNCTIONS, optional_modules
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.local_modules import Followed, Links, Module, Project, follow, project_of
 from gradcompat.scanners.program_inference import recomputes_nothing
-from gradcompat.scanners.reachability import is_main_guard, reached
+from gradcompat.scanners.reachability import is_main_guard, reached, without_uncalled
 from gradcompat.scanners.registry import LIBRARIES
 from gradcompat.scanners.ungraded_calls import KERNELS
 
@@ -114,19 +114,20 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         module, names = None, Names(tree, None if placed is None else Links(*placed))
     else:
         names = module.names.as_program()
+    called = without_uncalled(tree, names)
     is_test = _is_test(document, tree, names)
     followed = Followed()
     try:
         facts: Findings | None = None
         if placed is None or is_test or not (kind == "notebook" or _does_something(tree)):
-            facts = read(tree, names, place, document)
+            facts = read(called, names, place, document)
         # Lightning's Trainer is given its module by the program that makes both, or by a config.
         if placed is not None and not is_test and (facts is None or facts.trains or facts.lightning_module is not None):
             project, file = placed
             followed = follow(document, names, project, file)
-            statements = reached(tree, names, file, followed.modules, project)
+            statements = reached(called, names, file, followed.modules, project)
             modules = zip(followed.modules, statements, strict=True)
-            facts = read(tree, names, place, document, [fact for pair in modules for fact in _facts(*pair)])
+            facts = read(called, names, place, document, [fact for pair in modules for fact in _facts(*pair)])
         elif placed is not None:
             followed.unread = _not_followed(document, names, *placed)
         if facts is None or not LIBRARIES & facts.imported:

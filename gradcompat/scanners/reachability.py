@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeGuard
 
 from gradcompat.scanners.code_names import Imported, Names
 from gradcompat.scanners.code_syntax import asks_for_main, children
@@ -15,6 +16,8 @@ from gradcompat.scanners.local_modules import Mentioned, Module, Project
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _LONGEST_CHAIN = 20
+# What makes commands of the functions that a module has.
+_FINDING = frozenset({"fire", "jsonargparse", "plac", "defopt", "invoke"})
 
 
 def reached(
@@ -38,6 +41,42 @@ def reached(
 def _imported(module: Module) -> list[ast.stmt]:
     """What a module does when it is imported, beside importing: that is followed by the names that it binds."""
     return [statement for statement in module.statements if not is_main_guard(statement)]
+
+
+def without_uncalled(program: ast.Module, names: Names) -> ast.Module:
+    """A program without the functions at its top that nothing in it names, as a script that was taken over has them.
+
+    A program is what starts under ``if __name__ == "__main__":``; the functions of other modules are called from
+    elsewhere. Classes stay, since configs name them, and so does what a tool may find by its name.
+    """
+    if not any(map(is_main_guard, program.body)) or names.rewritten or not _FINDING.isdisjoint(names.imported):
+        return program
+    mentioned = [(statement, _words(statement)) for statement in program.body]
+    while True:
+        named = {word for _, words in mentioned for word in words}
+        left = [(one, words) for one, words in mentioned if not _is_plain_function(one) or one.name in named]
+        if len(left) == len(mentioned):
+            break
+        mentioned = left
+    if len(left) == len(program.body):
+        return program
+    return ast.Module(body=[statement for statement, _ in left], type_ignores=program.type_ignores)
+
+
+def _is_plain_function(statement: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    return isinstance(statement, ast.FunctionDef) and not statement.decorator_list
+
+
+def _words(statement: ast.stmt) -> set[str]:
+    """The names in a statement, and the texts that may be one: ``_target_="train.build"``."""
+    found: set[str] = set()
+    for node in ast.walk(statement):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                found.add(name)
+            case ast.Constant(value=str(text)):
+                found.add(text.rpartition(".")[2].rpartition(":")[2])
+    return found
 
 
 def is_main_guard(statement: ast.stmt) -> bool:

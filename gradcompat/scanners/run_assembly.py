@@ -35,6 +35,9 @@ _LAUNCH = "launch-script"
 PROGRAMS = ("python", "notebook")
 _COMPOSED = "hydra"
 _LAUNCH_CONFIG, _CLI_CONFIG = "accelerate", "lightning-cli"
+_FRAMEWORK = "training.framework"
+_ARGUMENTS = "transformers"  # the arguments of a trainer in a file, which a program parses
+_READS_ARGUMENTS = frozenset({"parse_json_file", "parse_yaml_file"})
 _NAMES_CLASSES = frozenset({_CLI_CONFIG, _COMPOSED})  # configs that say what is made of which class
 # What drives a loop that accelerate prepares.
 _ACCELERATED = frozenset({"accelerate", "transformers.Trainer", "trl", "sentence-transformers"})
@@ -220,7 +223,8 @@ def _lying_beside(
 
     For a program that accelerate may launch it is the one accelerate config in its folder; for a config of LightningCLI
     the one program there that makes such a CLI; for a config of Hydra the one program that composes it, which makes
-    what trains by the config alone. Where a launch script starts the run nothing is added.
+    what trains by the config alone; for a file of arguments the one program above it that parses such files. Where a
+    launch script starts the run nothing is added.
     """
     configs: dict[PurePosixPath, list[int]] = {}
     for index, context in enumerate(contexts):
@@ -230,7 +234,7 @@ def _lying_beside(
     for run in members:
         program = contexts[run]
         beside = configs.get(PurePosixPath(program.source).parent, [])
-        drivers = {setting.value for setting in program.settings if setting.key == "training.framework"}
+        drivers = {setting.value for setting in program.settings if setting.key == _FRAMEWORK}
         if program.kind in PROGRAMS and len(beside) == 1 and beside[0] not in used and drivers & _ACCELERATED:
             found[run] = beside[0]
         if program.kind == _COMPOSED:
@@ -241,6 +245,15 @@ def _lying_beside(
             ]
             if len(composing) == 1:
                 found[run] = composing[0]
+        if program.kind == _ARGUMENTS:
+            parsing = [
+                index
+                for index, context in enumerate(contexts)
+                if _parses_arguments(context)
+                and PurePosixPath(program.source).is_relative_to(PurePosixPath(context.source).parent)
+            ]
+            if len(parsing) == 1:
+                found[run] = parsing[0]
         if program.kind == _CLI_CONFIG:
             folder = PurePosixPath(program.source).parent
             makers = [
@@ -259,6 +272,13 @@ def _makes_cli(program: Context) -> bool:
     return program.kind in PROGRAMS and any(
         name.endswith(".LightningCLI") for value in symbols if isinstance(value, tuple) for name in value
     )
+
+
+def _parses_arguments(program: Context) -> bool:
+    """Does a program that trains take its arguments from a file?"""
+    symbols = (setting.value for setting in program.settings if setting.key == SYMBOLS_KEY)
+    called = {name.rpartition(".")[2] for value in symbols if isinstance(value, tuple) for name in value}
+    return program.kind in PROGRAMS and program.run and not _READS_ARGUMENTS.isdisjoint(called)
 
 
 def _presumed(context: Context) -> Context:
@@ -504,7 +524,7 @@ def _option_values(option: OptionDefault, launches: Sequence[Sequence[LaunchOpti
 
 def _one_process(first: Context, settings: Sequence[Setting]) -> list[Setting]:
     """What Python starts by itself is one process, if the trainer starts no others; Lightning does, on every GPU."""
-    drivers = {setting.value for setting in settings if setting.key == "training.framework"}
+    drivers = {setting.value for setting in settings if setting.key == _FRAMEWORK}
     if first.alone is None or not drivers or not drivers <= _ACCELERATED:
         return []
     if any(setting.key == _PROCESSES and setting.value is not None for setting in settings):
@@ -600,9 +620,13 @@ def _joined(members: list[Context]) -> Context:
         if setting.value is not None and not setting.presumed and first.kind == _LAUNCH
     }
     programs = any(member.kind in PROGRAMS for member in members)
+    driven = any(setting.key == _FRAMEWORK for one in members if one.kind in PROGRAMS for setting in one.settings)
     settings: list[Setting] = []
     for member in members:
         for setting in member.settings:
+            # A file of arguments is as a rule for the Trainer; who parses it says what drives the training.
+            if driven and member.kind == _ARGUMENTS and setting.key == _FRAMEWORK:
+                continue
             # A flag overrides the config that the command names; a program may do with it what it likes.
             if member is not first and member.kind not in PROGRAMS and setting.key in flagged:
                 continue

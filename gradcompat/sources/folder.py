@@ -6,17 +6,24 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from gradcompat.dependency_formats import Format, by_name, is_resolved_by_lock, says_enough
+from gradcompat.dependency_formats import BY_KIND, Format, by_name, is_resolved_by_lock, says_enough
 from gradcompat.errors import NotFound
 from gradcompat.formats import project_walk
 from gradcompat.formats.document import read_bytes
 from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root, is_link_outside, root_of_file
 from gradcompat.sources.workspace import lock_above
 
 # What declares the requirements of a project, and not an environment of its own.
 _OF_PROJECTS = frozenset({"pyproject.toml", "setup.cfg", "setup.py"})
+_YAML = (".yml", ".yaml")
+# Charts of Helm and packages of Dart have `dependencies:` too, and neither channels nor a section for pip.
+_OF_CONDA = (
+    lazy_pattern(rb"(?m)^dependencies:[ \t\r]*$"),
+    lazy_pattern(rb"(?m)^channels:[ \t\r]*$|^[ \t]*-[ \t]+pip:[ \t\r]*$"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,7 @@ def find(folder: Path, shown: str, root: Root) -> Found:
     for here, names in project_walk.files(folder, unreadable, passed_over):
         formats: dict[str, Format] = {}
         for name in names:
-            expected = by_name(name)
+            expected = by_name(name) or _by_content(here / name)
             if expected is None:
                 continue
             if is_link_outside(here / name, root):
@@ -95,6 +102,17 @@ def _shown(lock: Path, folder: Path, shown: str) -> str:
     if lock.is_relative_to(folder):
         return project_walk.label(lock, folder, shown)
     return os.path.normpath(os.path.join(shown, os.path.relpath(lock, folder))).replace(os.sep, "/")
+
+
+def _by_content(path: Path) -> Format | None:
+    """The format of a file whose name says nothing: an environment of conda is often called like its project."""
+    if not path.name.lower().endswith(_YAML):
+        return None
+    try:
+        content = read_bytes(path, path.name)
+    except NotFound:
+        return None
+    return BY_KIND["conda-environment"] if all(piece.search(content) for piece in _OF_CONDA) else None
 
 
 def worth_reading(path: Path, expected: Format) -> bool:

@@ -420,7 +420,9 @@ def _conda(words: list[Word], command: Command, script: Script, asked: AuditRequ
             index += 0 if joined else 1
             name = value[0].text[value[1] :] if value else ""
             what = _written(reference(name), "a file", script) if name else "--file"
-            _note(asked, what, "is a file of conda, which is not read from here", [word], script, gap=True)
+            itself = verb == "env" and name.lower().endswith((".yml", ".yaml"))  # where a folder is checked, it is, too
+            reason = "is a file by itself" if itself else "is a file of conda, which is not read from here"
+            _note(asked, what, reason, [word], script, gap=not itself)
         elif option is not None:
             index += 0 if joined or option not in _CONDA_VALUES else 1
         elif verb != "env":

@@ -154,6 +154,24 @@ def test_environments_of_conda_by_their_names(tmp_path: Path, name: str) -> None
     assert [audit.kind for audit in gradcompat.check(tmp_path).audits] == ["conda-environment"]
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("name: se3\nchannels:\n  - pytorch\ndependencies:\n  - pytorch=2.5.1\n", True),
+        ("name: fold\ndependencies:\n  - python=3.10\n  - pip:\n    - torch==2.5.1\n", True),
+        ("name: chart\nversion: 1.0.0\ndependencies:\n  - name: redis\n    version: 17.0.0\n", False),
+        ("channels:\n  - 3\n  - 64\nlr: 0.1\n", False),
+    ],
+)
+def test_an_environment_of_conda_that_is_called_like_its_project_is_told_by_its_content(
+    tmp_path: Path, text: str, read: bool
+) -> None:
+    (tmp_path / "se3.yml").write_text(text)
+    (tmp_path / "requirements.txt").write_text("numpy==1.26.4\n")
+    kinds = {audit.kind for audit in gradcompat.check(tmp_path).audits}
+    assert kinds == ({"conda-environment", "requirements"} if read else {"requirements"})
+
+
 RUN = (
     "from transformers import T5ForConditionalGeneration, Trainer, TrainingArguments\n"
     "model = T5ForConditionalGeneration.from_pretrained('t5-small')\n"

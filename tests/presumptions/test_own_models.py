@@ -112,3 +112,115 @@ def test_a_model_of_ones_own_has_no_attention_of_a_library(tmp_path: Path, taken
     (tmp_path / "requirements.txt").write_text("torch==2.1.0\nflash-attn==2.0.3\n", "utf-8")
     (tmp_path / "train.py").write_text(f"{taken}{LOOP}", "utf-8")
     assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0158"]).findings] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("loads", "expected"),
+    [
+        ("", "dormant"),
+        ("model.encoder.gradient_checkpointing_enable()\n", "conditional"),
+        ("from torch.utils.checkpoint import checkpoint\ncheckpoint(model, x)\n", "conditional"),
+        ("import torch.utils.checkpoint\n", "dormant"),
+        ("import torch.utils.checkpoint\nmodel = Swin(use_checkpoint=True)\n", "conditional"),
+        ("import transformers\ntransformers.Trainer(model).train()\n", "dormant"),
+    ],
+)
+def test_a_loop_of_ones_own_checkpoints_what_it_says(tmp_path: Path, loads: str, expected: str) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.5.1\ntransformers==4.57.1\n", "utf-8")
+    (tmp_path / "train.py").write_text(LOOP.replace("optimizer =", f"{loads}optimizer =", 1), "utf-8")
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0003"]).findings] == [expected]
+
+
+ACCELERATED = (
+    "import sys\nimport {beside}\nimport torch\nfrom accelerate import Accelerator\n"
+    "accelerator = Accelerator({given})\nmodel, optimizer, loader = accelerator.prepare(*made())\n"
+    "for batch in loader:\n    accelerator.backward(model(batch))\n    optimizer.step()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("", "dormant"), ("gradient_accumulation_steps=int(sys.argv[1])", "conditional")],
+)
+def test_an_accelerator_accumulates_where_it_is_told_to(tmp_path: Path, given: str, expected: str) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.5.1\naccelerate==1.12.0\n", "utf-8")
+    (tmp_path / "train.py").write_text(ACCELERATED.format(beside="hydra", given=given), "utf-8")
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0209"]).findings] == [expected]
+
+
+SCALED = """\
+import torch
+model = torch.nn.Linear(10, 2)
+if fresh:
+    optimizer = torch.optim.AdamW(model.parameters(){given})
+scaler = torch.cuda.amp.GradScaler()
+for x, y in loader:
+    with torch.autocast("cuda", torch.float16):
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+"""
+
+
+@pytest.mark.parametrize(("given", "expected"), [("", "dormant"), (", fused=True", "conditional")])
+def test_a_loop_of_ones_own_fuses_its_optimizer_by_an_argument(tmp_path: Path, given: str, expected: str) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.0.1\n", "utf-8")
+    (tmp_path / "train.py").write_text(SCALED.format(given=given), "utf-8")
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0127"]).findings] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("beside", "expected"),
+    [("numpy==1.26.4", "dormant"), ("transformers==4.57.1", "conditional"), ("diffusers==0.35.0", "conditional")],
+)
+def test_where_nothing_brings_models_of_transformers_none_is_trained(
+    tmp_path: Path, beside: str, expected: str
+) -> None:
+    (tmp_path / "requirements.txt").write_text(f"torch==2.9.0\n{beside}\n", "utf-8")
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0137"]).findings] == [expected]
+
+
+AUGMENTED = """\
+import albumentations as A
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Images(Dataset):
+    def __init__(self, files):
+        self.files, self.transform = files, A.Compose([A.HorizontalFlip(p=0.5)])
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        return self.transform(image=opened(self.files[index]))["image"]
+
+
+def main(args):
+    loader = DataLoader(Images(args.files), batch_size=8{workers})
+    model = torch.nn.Linear(10, 2)
+    optimizer = torch.optim.AdamW(model.parameters())
+    for x in loader:
+        model(x).sum().backward()
+        optimizer.step()
+
+
+main(settings())
+"""
+
+
+@pytest.mark.parametrize(
+    ("workers", "expected"),
+    [
+        (", num_workers=args.workers", "affected"),
+        (", num_workers=0", "not_affected"),
+        ("", "not_affected"),
+        (", **args.loader", "conditional"),
+    ],
+)
+def test_who_computes_a_number_of_workers_has_some(tmp_path: Path, workers: str, expected: str) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.5.1\nalbumentations==2.0.8\n", "utf-8")
+    (tmp_path / "train.py").write_text(AUGMENTED.format(workers=workers), "utf-8")
+    found = [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0650"]).findings]
+    assert found == ([] if expected == "not_affected" else [expected])

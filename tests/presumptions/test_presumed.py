@@ -14,7 +14,7 @@ from gradcompat.knowledge.load import load
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Finding
-from gradcompat.model.issue import ModelTerm, PackageAbsentTerm, SymbolAbsentTerm, SymbolTerm, Term
+from gradcompat.model.issue import CodeRemedy, ModelTerm, PackageAbsentTerm, SymbolAbsentTerm, SymbolTerm, Term
 from gradcompat.model.report import ReportedFinding
 from gradcompat.presumptions import presumer as presuming
 from gradcompat.presumptions.engines import named_engines
@@ -286,9 +286,12 @@ def test_five_findings_could_apply_and_the_others_are_questions() -> None:
     steps = compares("training.gradient_accumulation_steps", ">", 1)
     records = [issue((versions("torch"), steps), identifier=f"GC-{number:04}", level="warning") for number in range(9)]
     records.append(issue((versions("torch"), steps), identifier="GC-0009", level="error"))
-    records.append(issue((versions("torch"), steps), identifier="GC-0010", level="note"))
+    something = (CodeRemedy(text="Write it otherwise"),)
+    records.append(issue((versions("torch"), steps), identifier="GC-0010", level="note", remedies=something))
+    # A note that nothing follows from: no answer would change what is to be done.
+    records.append(issue((versions("torch"), steps), identifier="GC-0011", level="note"))
     findings = [ReportedFinding(finding=one, advice=None) for one in match(stated, records, NAMES)]
-    parts = parts_of([*findings, replace(findings[-2])])  # the worst one of two environments
+    parts = parts_of([*findings, replace(findings[9])])  # the worst one of two environments
     shown = [one.finding.issue.id for one in parts.possible]
     assert shown == ["GC-0009", "GC-0000", "GC-0001", "GC-0002", "GC-0003"]
     assert parts.further["GC-0009"] == 1

@@ -11,7 +11,7 @@ from gradcompat.audit.runs import Contexts
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, SettingValue
-from gradcompat.scanners import deepspeed, python_code
+from gradcompat.scanners import any_config, deepspeed, python_code
 from gradcompat.scanners.run_assembly import Assembly, assemble, join
 
 
@@ -371,3 +371,36 @@ def test_what_a_program_computes_is_presumed_to_be_what_its_config_says(
     assert sorted((setting.value or "", setting.presumed) for setting in one.settings) == sorted(
         (value or "", presumed) for value, presumed in told
     )
+
+
+PARSING = """\
+from accelerate import Accelerator
+from transformers import HfArgumentParser, TrainingArguments
+(args,) = HfArgumentParser(TrainingArguments).parse_json_file("given.json")
+accelerator = Accelerator()
+model, optimizer, loader = accelerator.prepare(*made())
+for batch in loader:
+    accelerator.backward(model(batch))
+    optimizer.step()
+"""
+ARGUMENTS = """{"model_name_or_path": "a/tts", "output_dir": "out", "num_train_epochs": 3, "warmup_ratio": 0.1,
+"per_device_train_batch_size": 4, "gradient_accumulation_steps": 8, "do_train": true, "logging_steps": 10}"""
+
+
+@pytest.mark.parametrize(
+    ("programs", "drivers"),
+    [
+        ({"train.py": PARSING}, ["accelerate"]),
+        ({"train.py": PARSING.replace(".parse_json_file", ".parse_args")}, ["transformers.Trainer", "trl"]),
+        ({"train.py": PARSING, "train_tts.py": PARSING}, ["transformers.Trainer", "trl"]),
+        ({"other/train.py": PARSING}, ["transformers.Trainer", "trl"]),
+    ],
+)
+def test_a_file_of_arguments_is_for_the_one_program_above_it_that_parses_such_files(
+    programs: dict[str, str], drivers: list[str]
+) -> None:
+    config = any_config.scan(Document("configs/tts.json", ARGUMENTS))
+    found = [python_code.scan(Document(name, text)) for name, text in programs.items()]
+    runs = [one for one in join([config, *found]) if "configs/tts.json" in one.source]
+    assert [values(one)["training.framework"] for one in runs] == [drivers]
+    assert [values(one)["training.gradient_accumulation_steps"] for one in runs] == [[8]]

@@ -407,3 +407,26 @@ def test_many_modules_with_augmentations_are_read_in_time(tmp_path: Path) -> Non
     context = scanned(tmp_path, {"train.py": f"import torch\n{imports}{used}", "data/__init__.py": "", **files})
     assert "albumentations.Compose.copied" in symbols(context)[0]
     assert time.process_time() - started < 20  # it was minutes, as each statement looked through all others
+
+
+@pytest.mark.parametrize(
+    ("around", "used"),
+    [
+        ("if __name__ == '__main__':\n    train()\n", False),
+        ("if __name__ == '__main__':\n    options()\n    train()\n", True),
+        ("def both():\n    options()\nif __name__ == '__main__':\n    train()\n", False),
+        ("def both():\n    options()\nif __name__ == '__main__':\n    both()\n    train()\n", True),
+        ("build = {'how': 'train.options'}\nif __name__ == '__main__':\n    train()\n", True),
+        ("import fire\nif __name__ == '__main__':\n    fire.Fire()\n    train()\n", True),
+        ("if __name__ == '__main__':\n    globals()[name]()\n    train()\n", True),
+        ("train()\n", True),
+    ],
+)
+def test_a_function_that_nothing_in_a_program_names_is_not_run(around: str, used: bool) -> None:
+    program = (
+        "import pytorch_lightning as pl\ndef options():\n    return pl.Trainer.add_argparse_args(parser)\n"
+        f"def train():\n    pl.Trainer(max_epochs=1).fit(model)\n{around}"
+    )
+    context = scan(Document("train.py", program))
+    symbols = {name for one in context.settings if one.key == "code.symbols" for name in one.value or ()}
+    assert ("pytorch_lightning.Trainer.add_argparse_args" in symbols) is used

@@ -159,6 +159,8 @@ OWN = "from dataclasses import dataclass, field\n@dataclass\nclass Own:\n    ste
         ),
         OWN + "mine = HfArgumentParser(Own).parse_args_into_dataclasses()[0]\n" + PASSED.format("mine"),
         OWN + "script_args, = HfArgumentParser([Own]).parse_args_into_dataclasses()\n" + PASSED.format("script_args"),
+        OWN + "import tyro\nmine = tyro.cli(Own)\n" + PASSED.format("mine"),
+        OWN + "import pyrallis\nmine = pyrallis.parse(config_class=Own)\n" + PASSED.format("mine"),
     ],
 )
 def test_defaults_of_the_options_of_a_program(program: str) -> None:

@@ -623,6 +623,11 @@ def test_workers_of_the_data_loaders(body: str, workers: int | None) -> None:
         ("with open('x') as f:\n    A(seed=7)", 7),
         ("A(**{'seed': 7})", 7),
         ("kw = dict(seed=7)\nA(**kw)", 7),
+        ("kw = {}\nkw['seed'] = 7\nA(**kw)", 7),
+        ("kw = dict(lr=1)\nkw.update(seed=7)\nA(**kw)", 7),
+        ("kw = {'seed': 8}\nkw.update({'lr': 1})\nkw['seed'] = 7\nA(**kw)", 7),
+        ("kw = {}\nwith x:\n    kw['seed'] = 7\nA(**kw)\nkw['seed'] = 8", 7),
+        ("kw = {}\nif x:\n    kw['seed'] = 7\nA(**kw)", None),
         ("a = A()\na.seed = 7", 7),
         ("class B(A): pass\nB(seed=7)", 7),
         ("N = 7\nN = 8\nA(seed=N)", None),
@@ -636,6 +641,8 @@ def test_workers_of_the_data_loaders(body: str, workers: int | None) -> None:
         ("class Config:\n    SEED = 7\nA(seed=Config.SEED)", None),
         ("A(seed=int('7'))", None),
         ("N = 7\nexec(open('x').read())\nA(seed=N)", None),
+        ("N = 7\nvars()[name] = 8\nA(seed=N)", None),
+        ("N = 7\nprint(vars(args))\nA(seed=N)", 7),
         ("A(seed=7) if x else A()", None),
         ("def f():\n    global N\n    N = 8\nN = 7\nA(seed=N)", None),
     ],
@@ -643,6 +650,12 @@ def test_workers_of_the_data_loaders(body: str, workers: int | None) -> None:
 def test_literals(code: str, value: int | None) -> None:
     found = facts(f"from transformers import TrainingArguments as A\n{code}\n")
     assert [one for _, key, one in found if key == "training.seed"] == [value]
+
+
+@pytest.mark.parametrize("filling", ["kw[name] = 7", "kw.update(other)", "kw.update({name: 7})"])
+def test_options_that_are_filled_from_elsewhere_are_not_read(filling: str) -> None:
+    context = of_text(f"from transformers import TrainingArguments as A\nkw = {{'seed': 7}}\n{filling}\nA(**kw)\n")
+    assert [one.what for one in context.skipped] == ["**kw"]
 
 
 def test_a_config_that_is_computed_makes_no_pipeline() -> None:
@@ -1952,3 +1965,17 @@ def test_how_activations_are_recomputed_where_they_are() -> None:
     told = {one.key: one.value for one in context.settings}
     assert told["training.use_reentrant"] is False
     assert told["training.gradient_checkpointing"] is None
+
+
+@pytest.mark.parametrize(
+    ("filling", "call"),
+    [
+        ("kw['x'] = 1", "build(y=2, x=1)"),
+        ("if old:\n    kw['x'] = 1", "build(y=2, **_)"),
+        ("kw[name] = 1", "build(**_)"),
+    ],
+)
+def test_calls_with_options_that_are_filled_by_statements(filling: str, call: str) -> None:
+    program = f"import torch\nfrom torch.nn import Linear as build\nkw = dict(y=2)\n{filling}\nbuild(**kw)\n"
+    (calls,) = [one.value for one in of_text(program).settings if one.key == "code.calls"]
+    assert [one for one in calls or () if "Linear" in one] == [call.replace("build", "torch.nn.Linear")]

@@ -180,9 +180,19 @@ def test_conda() -> None:
         ("zlib", None, "*", "conda"),
     ]
     assert [skipped.what for skipped in asked.skipped] == ["a requirement"]
-    assert asked_by("conda env create -f environment.yml").skipped[0].reason == (
-        "is a file of conda, which is not read from here"
-    )
+
+
+@pytest.mark.parametrize(
+    ("command", "reason", "gap"),
+    [
+        ("conda env create -f environment.yml", "is a file by itself", False),
+        ("micromamba env update -n base --file=env/gpu.yaml", "is a file by itself", False),
+        ("conda env create -f $FILE", "is a file of conda, which is not read from here", True),
+        ("conda install --file specs.txt", "is a file of conda, which is not read from here", True),
+    ],
+)
+def test_a_file_of_conda(command: str, reason: str, gap: bool) -> None:
+    assert [(one.reason, one.gap) for one in asked_by(command).skipped] == [(reason, gap)]
 
 
 def test_what_is_taken_away_or_comes_from_a_lockfile() -> None:
