@@ -14,6 +14,7 @@ from gradcompat.truth import Truth
 
 SYMBOLS_KEY = "code.symbols"
 CALLS_KEY = "code.calls"  # of the same functions, with what they are told
+LIBRARIES_KEY = "code.libraries"
 _BRACKET = "("
 _OPTION = "_option("  # with which a value begins that an option of the command line gives
 # Packages that are imported by another name.

@@ -20,6 +20,7 @@ from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue
 from gradcompat.presumptions.upon import presumed_upon
 from gradcompat.published_models import with_shared_heads, with_tied_embeddings
+from gradcompat.symbol_patterns import LIBRARIES_KEY
 from gradcompat.term_keys import key_of
 from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES, package_of
@@ -167,6 +168,9 @@ def _trained(environment: Environment, context: Context) -> Environment:
     from gradcompat.defaults import defaults_of  # a lockfile alone needs no table of defaults
 
     settings = (*environment.settings, *context.settings, *defaults_of(environment, context))
+    if context.imported:
+        place = Location(path=context.source)
+        settings = (*settings, Setting(key=LIBRARIES_KEY, value=context.imported, location=place, presumed=True))
     return replace(_on_host(environment, context.settings), settings=settings)
 
 

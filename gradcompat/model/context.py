@@ -241,6 +241,8 @@ class Context:
             lets it, with programs among them.
         uses: what it takes from other packages, and what its modules do.
         given: the names that it and its modules put into modules of other packages.
+        imported: the packages that the tools import which read it or which it starts, by the names in imports; none
+            where one of them is not known, or runs code of the project.
         alone: where a launch script starts a program as one process, by Python itself, if it starts all of them so.
         devices: where a launch script lets all programs that it starts so see several GPUs, by CUDA_VISIBLE_DEVICES.
         documented: it is a command of a README: how the project is presumed to be run, and no script that runs it.
@@ -270,6 +272,7 @@ class Context:
     guarded: tuple[str, ...] = ()
     uses: tuple[CodeUse, ...] = ()
     given: frozenset[str] = frozenset()
+    imported: tuple[str, ...] = ()
     alone: Location | None = None
     devices: Location | None = None
     documented: bool = False

@@ -32,6 +32,7 @@ from gradcompat.presumptions.symbol_words import in_words
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
 from gradcompat.symbol_patterns import (
     CALLS_KEY,
+    LIBRARIES_KEY,
     SYMBOLS_KEY,
     are_called,
     by_defaults,
@@ -213,10 +214,12 @@ class Presumer:
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{_wanted(term)} of a library")
         if key in _OF_LIBRARIES and self._takes_no_library():
             without = Certainty.presumed(_truth(term, "none"))
-            return Presumed(certainty=without, taking=_OF_LIBRARIES[key], feature=USUAL[key].feature)
+            feature = _feature(USUAL[key], key, _wanted(term))
+            return Presumed(certainty=without, taking=_OF_LIBRARIES[key], feature=feature)
         if key == _ADAPTER_KEY and self._takes_no_adapter():
             without = Certainty.presumed(_truth(term, "none"))
-            return Presumed(certainty=without, taking=_OF_LIBRARIES[key], feature=USUAL[key].feature)
+            feature = _feature(USUAL[key], key, _wanted(term))
+            return Presumed(certainty=without, taking=_OF_LIBRARIES[key], feature=feature)
         if key.startswith(_OF_TRAINING) and self._trains_nothing():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="the training of a model")
         asked = key in USUAL and any(
@@ -410,7 +413,7 @@ class Presumer:
         ):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
         library = next((name for name in map(whole_library, symbols) if name in self._packages), None)
-        if unread and library is not None and SERVING not in self._engines:
+        if unread and library is not None and SERVING not in self._engines and self._may_import(library):
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {library}, which is listed")
         nearly = (_NEARLY_ALWAYS[name] for name in self._packages if name in _NEARLY_ALWAYS)
         usual = next((text for name, text in nearly if truth_of_use((name,), symbols) is Truth.YES), None)
@@ -433,6 +436,12 @@ class Presumer:
                 if told is not None and (found is None or told[1] is Truth.YES):
                     found = (*told, setting.place(index))
         return found
+
+    def _may_import(self, library: str) -> bool:
+        """May the run import a package that is listed? A tool that a config is written for imports what it does."""
+        told = [one.value for one in self._settings.get(LIBRARIES_KEY, ())]
+        imported = (name for value in told if isinstance(value, tuple) for name in value)
+        return not told or library in (whole_library(f"{name}.*") for name in imported)
 
     def _called(self) -> tuple[str, ...]:
         """What programs that train nothing call and use."""

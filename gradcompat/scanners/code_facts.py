@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from gradcompat.defaults import TRAIN
@@ -116,7 +116,14 @@ _OPEN = frozenset(
 )
 
 
-def read(tree: ast.Module, names: Names, place: Place, document: Document, parts: Sequence[Findings] = ()) -> Findings:
+def read(
+    tree: ast.Module,
+    names: Names,
+    place: Place,
+    document: Document,
+    parts: Sequence[Findings] = (),
+    without: Collection[ast.AST] = (),
+) -> Findings:
     """The facts of a program.
 
     Args:
@@ -125,17 +132,20 @@ def read(tree: ast.Module, names: Names, place: Place, document: Document, parts
         place: where a node stands.
         document: the file, for models that lie beside it.
         parts: what was found in the modules of the project that it imports.
+        without: the methods that nothing calls.
     """
-    found, whole = _gathered(tree, names, place, document)
+    found, whole = _gathered(tree, names, place, document, without)
     for part in parts:
         found.add(part)
     conclude(found, whole)
     return found
 
 
-def read_statement(statement: ast.stmt, names: Names, place: Place, document: Document) -> Findings:
+def read_statement(
+    statement: ast.stmt, names: Names, place: Place, document: Document, without: Collection[ast.AST] = ()
+) -> Findings:
     """The facts of one statement of a module that a program imports; what the whole says is not concluded."""
-    found, whole = _gathered(ast.Module(body=[statement], type_ignores=[]), names, place, document)
+    found, whole = _gathered(ast.Module(body=[statement], type_ignores=[]), names, place, document, without)
     order(found, whole)
     return found
 
@@ -161,10 +171,12 @@ _LEAVES_NO_ANSWER_OUT = re.compile(
 )
 
 
-def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) -> tuple[Findings, Step]:
+def _gathered(
+    tree: ast.Module, names: Names, place: Place, document: Document, without: Collection[ast.AST]
+) -> tuple[Findings, Step]:
     """What stands in a tree, and the tree as a whole."""
     found = Findings(names, place, document, statements=tree.body)
-    steps = list(walk(tree, names))
+    steps = list(walk(tree, names, without))
     _options(found, steps)
     end = _end_of_training(steps, names)
     masks = _LEAVES_OUT.search(document.text) is not None and any(

@@ -38,6 +38,7 @@ from gradcompat.scanners.local_modules import Followed, Links, Module, Project, 
 from gradcompat.scanners.program_inference import recomputes_nothing
 from gradcompat.scanners.reachability import is_main_guard, reached
 from gradcompat.scanners.registry import LIBRARIES
+from gradcompat.scanners.uncalled_methods import uncalled
 from gradcompat.scanners.ungraded_calls import KERNELS
 
 MOST_MODULES = 20  # of the project itself that are named one by one, for one file
@@ -108,17 +109,22 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     names = Names(tree, None if placed is None else Links(*placed))
     is_test = _is_test(document, tree, names)
     followed = Followed()
+    runs = kind == "notebook" or _does_something(tree)
     try:
         facts: Findings | None = None
-        if placed is None or is_test or not (kind == "notebook" or _does_something(tree)):
+        if placed is None or is_test or not runs:
             facts = read(tree, names, place, document)
         # Lightning's Trainer is given its module by the program that makes both, or by a config.
         if placed is not None and not is_test and (facts is None or facts.trains or facts.lightning_module is not None):
             project, file = placed
             followed = follow(document, names, project, file)
             statements = reached(tree, names, file, followed.modules, project)
+            files = [(tree, names), *((module.tree, module.names) for module in followed.modules)]
+            # Of a module that nobody imports here, and in one that was not read, anybody may call them.
+            without = uncalled(files) if runs and not followed.unread else frozenset()
             modules = zip(followed.modules, statements, strict=True)
-            facts = read(tree, names, place, document, [fact for pair in modules for fact in _facts(*pair)])
+            parts = [fact for module, reading in modules for fact in _facts(module, reading, without)]
+            facts = read(tree, names, place, document, parts, without)
         elif placed is not None:
             followed.unread = _not_followed(document, names, *placed)
         if facts is None or not LIBRARIES & facts.imported:
@@ -130,7 +136,6 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     settings = [setting for found in (facts, *facts.parts) for setting in _once(found)]
     taken = UsesOfAll()
     if not is_test:
-        runs = kind == "notebook" or _does_something(tree)
         taken = _uses_with_modules(module_uses(tree, names, place), followed, placed, runs=runs)
     for name, location in _replaced(tree, names, place):
         facts.symbols.setdefault(f"{name}.replaced", location)
@@ -286,13 +291,16 @@ def _uses(module: Module) -> ModuleUses:
     return module.uses
 
 
-def _facts(module: Module, statements: Sequence[ast.stmt]) -> list[Findings]:
+def _facts(module: Module, statements: Sequence[ast.stmt], without: frozenset[ast.AST]) -> list[Findings]:
     """What some statements of a module say, and first what it imports."""
-    place = module.place
+    found = [Findings(module.names, module.place, module.document)]
     for statement in statements:
-        if statement not in module.facts:
-            module.facts[statement] = read_statement(statement, module.names, place, module.document)
-    return [Findings(module.names, place, module.document), *(module.facts[statement] for statement in statements)]
+        left = without.intersection(statement.body) if isinstance(statement, ast.ClassDef) else frozenset()
+        if (statement, left) not in module.facts:
+            read_part = read_statement(statement, module.names, module.place, module.document, left)
+            module.facts[statement, left] = read_part
+        found.append(module.facts[statement, left])
+    return found
 
 
 def _does_something(tree: ast.Module) -> bool:

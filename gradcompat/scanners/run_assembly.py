@@ -633,4 +633,11 @@ def _joined(members: list[Context]) -> Context:
         refers_to=(),
         run=True,
         unset=_left_by_all(members, settings),
+        imported=_imported_by_all(members),
     )
+
+
+def _imported_by_all(members: Sequence[Context]) -> tuple[str, ...]:
+    """What the tools of a run import; none where a program of the project is run."""
+    each = [member.imported for member in members if member.run]
+    return tuple(dict.fromkeys(name for one in each for name in one)) if all(each) else ()
