@@ -51,7 +51,7 @@ from gradcompat.presumptions.replaced import (
     OWN_STEP_KEY,
     REPLACED,
 )
-from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, are_called, met_by, name_of, truth_of_use
+from gradcompat.symbol_patterns import CALLS_KEY, OPTIONAL_KEY, SYMBOLS_KEY, are_called, met_by, name_of, truth_of_use
 from gradcompat.term_keys import GUARDED_KEY, key_of
 from gradcompat.torch_builds import TORCH, Build, build_of
 from gradcompat.truth import Certainty, Truth
@@ -1015,6 +1015,11 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: View) -> _Verdict:
     # Of functions that somebody names by hand nobody knows how they are called.
     named_alone = len(listed) == len(stated) and any(are_called(texts(one.value), symbols) for one in stated)
     if not stated or Truth.UNKNOWN in truths or named_alone:
+        return _Verdict(Certainty.OPEN, partial(condition, term), SYMBOLS_KEY)
+    optional = (
+        one for one in view.settings.get(OPTIONAL_KEY, ()) if truth_of_use(texts(one.value), symbols) is not Truth.NO
+    )
+    if next(optional, None) is not None:  # where options are given
         return _Verdict(Certainty.OPEN, partial(condition, term), SYMBOLS_KEY)
     return _Verdict(Certainty.NO, "the code does not use it", SYMBOLS_KEY, stated[0].location)
 

@@ -33,6 +33,7 @@ from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
 from gradcompat.symbol_patterns import (
     CALLS_KEY,
     LIBRARIES_KEY,
+    OPTIONAL_KEY,
     SYMBOLS_KEY,
     are_called,
     by_defaults,
@@ -406,6 +407,11 @@ class Presumer:
                 condition=f"your code uses {shown}",
                 location=place,
             )
+        option = self._option_for(symbols)
+        if option:
+            return Presumed(
+                certainty=Certainty.PRESUMED_NO, feature=f"the option {option}", condition=f"your code uses {shown}"
+            )
         if (
             stated
             and unread
@@ -436,6 +442,12 @@ class Presumer:
                 if told is not None and (found is None or told[1] is Truth.YES):
                     found = (*told, setting.place(index))
         return found
+
+    def _option_for(self, symbols: tuple[str, ...]) -> str:
+        """The options without which the program does not use what a term asks for; empty if none are in its way."""
+        optional = self._settings.get(OPTIONAL_KEY, ())
+        asked_for = (one for one in optional if truth_of_use(texts(one.value), symbols) is not Truth.NO)
+        return next((one.spelling for one in asked_for if one.spelling), "")
 
     def _may_import(self, library: str) -> bool:
         """May the run import a package that is listed? A tool that a config is written for imports what it does."""

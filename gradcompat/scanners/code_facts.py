@@ -52,6 +52,7 @@ from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
 from gradcompat.scanners.deepspeed import SIZES
 from gradcompat.scanners.named_optimizers import named_optimizer
 from gradcompat.scanners.object_history import calls_behind
+from gradcompat.scanners.option_branches import switches
 from gradcompat.scanners.option_defaults import Option, fields, is_option, option_of
 from gradcompat.scanners.pipeline_losses import gets_float_loss
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
@@ -178,6 +179,7 @@ def _gathered(
     found = Findings(names, place, document, statements=tree.body)
     steps = list(walk(tree, names, without))
     _options(found, steps)
+    _switches(found, steps)
     end = _end_of_training(steps, names)
     masks = _LEAVES_OUT.search(document.text) is not None and any(
         _LEAVES_OUT.search(line) and not _LEAVES_NO_ANSWER_OUT.search(line) for line in document.text.splitlines()
@@ -275,6 +277,27 @@ def _options(found: Findings, steps: Sequence[Step]) -> None:
                     for option in _fields_of_classes(found, step, call, of_trainer=of_trainer):
                         if option.name not in changed and option.name not in found.options:
                             known_options[option.name] = option
+
+
+def _switches(found: Findings, steps: Sequence[Step]) -> None:
+    """The parts that options decide: those of a parser, and names of the module that it lets the command line set."""
+    names = found.names
+    if not found.options and not names.rewritten:
+        return
+
+    def option(scope: Scope, node: ast.expr) -> Option | None:
+        if not isinstance(node, ast.Name):
+            return found.options.get(is_option(node, names, scope) or "")
+        bound = names.bindings(node.id, scope) if names.rewritten else None
+        if bound is None or bound[1] is not names.module or len(bound[0]) != 1:
+            return None
+        match bound[0][0]:
+            case ast.Constant(value=bool(default)) as constant:  # ``exec(open("configurator.py").read())`` may set it
+                return Option(node.id, (node.id,), default, constant)
+        return None
+
+    tests = ((step.node, step.scope) for step in steps if isinstance(step.node, ast.If))
+    found.switched = switches(tests, names, option)
 
 
 def _makes_parser(call: ast.Call, names: Names, scope: Scope) -> bool:

@@ -18,7 +18,7 @@ from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.code_use import CodeUse, left_out
-from gradcompat.model.context import Context, DataclassParser
+from gradcompat.model.context import Context, DataclassParser, OptionalUse
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.model.release_question import ReleaseQuestion
 from gradcompat.scanners import code_calls, environment_variables
@@ -144,7 +144,8 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
             module.replaced = tuple(_replaced(module.tree, module.names, module.place))
         for name, location in module.replaced:
             facts.symbols.setdefault(f"{name}.replaced", location)
-    used = {name.partition(".")[0] for name in facts.symbols}
+    optional = _optional(facts, taken.uses)
+    used = {name.partition(".")[0] for name in facts.symbols.keys() - {one.use for one in optional}}
     for use in taken.uses:
         if use.kind == "import" and use.name is None and not use.conditional and use.root not in used:
             facts.symbols.setdefault(f"{use.root}.__init__", use.location)  # which an import runs, used or not
@@ -175,6 +176,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         unset=left if not unseen else (),
         defaults=tuple(facts.defaults),
         branches=tuple(facts.branches),
+        optional=optional,
         option_files=tuple(facts.option_files),
         parsers=() if is_lenient(text) else _parsers(facts),
         lookups=tuple(facts.lookups),
@@ -184,6 +186,17 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         guarded=taken.guarded,
         uses=taken.uses,
         given=taken.given,
+    )
+
+
+def _optional(facts: Findings, uses: Iterable[CodeUse]) -> tuple[OptionalUse, ...]:
+    """What is used in branches of options alone; what an import surely takes is used whatever they say."""
+    imported = {use.full_name for use in uses if use.kind == "import" and not use.conditional}
+    places = {**facts.symbols, **facts.calls}
+    return tuple(
+        OptionalUse(use=use, tests=tests, location=places[use])
+        for use, tests in facts.options_of.items()
+        if use in places and use not in imported
     )
 
 
