@@ -501,9 +501,24 @@ def _unused(
         if all(_answer(test, options) is False for test in one.tests for options in known or ((),))
     )
     if not launches:
-        return set(), unused
+        return set(), tuple(one for one in unused if not _is_given_somehow(one))
     # What no parser takes, a config of the program's own may set.
     return {one.use for one in unused if all(map(_is_parsed, one.tests))}, ()
+
+
+def _is_given_somehow(use: OptionalUse) -> bool:
+    """Do several options that take a value lead to it, as `--dataset_name` and `--train_data_dir` to `load_dataset`?
+
+    One of them is mostly given, though neither has a default.
+    """
+    options = set().union(*map(_valued, use.tests))
+    return len(use.tests) > 1 and len(options) > 1
+
+
+def _valued(test: OptionTest) -> set[tuple[str, ...]]:
+    if test.parts:
+        return set().union(*map(_valued, test.parts))
+    return {test.flags} if test.default is None and test.switched is None else set()
 
 
 def _is_parsed(test: OptionTest) -> bool:

@@ -43,16 +43,15 @@ _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
 # What the Trainer and TRL import themselves, or for an argument that a config of such a tool has.
 _AROUND_TRAINER = (
     *("torch", "transformers", "accelerate", "peft", "trl", "datasets", "bitsandbytes", "deepspeed", "liger_kernel"),
-    *("flash_attn", "fla", "xformers", "vllm", "torchao", "torchvision", "torchaudio", "torchcodec", "awq", "optimum"),
-    *("schedulefree", "wandb", "tensorboard", "mlflow", "swanlab"),
+    *("flash_attn", "torchao", "torchvision", "torchcodec", "awq", "wandb", "tensorboard", "mlflow", "swanlab"),
 )
 # What the programs of these tools import on the main branches of 2026-11-26, some of it where an option asks for it.
 _IMPORTED: Mapping[str, tuple[str, ...]] = {
     "axolotl": ("axolotl", *_AROUND_TRAINER),
-    "llamafactory": ("llamafactory", *_AROUND_TRAINER),
+    "llamafactory": ("llamafactory", "torchaudio", *_AROUND_TRAINER),
     "ms-swift": ("swift", "sentence_transformers", *_AROUND_TRAINER),
     "torchtune": (
-        *("torchtune", "torch", "torchao", "torchvision", "torchdata", "datasets", "bitsandbytes", "vllm"),
+        *("torchtune", "torch", "torchao", "torchvision", "torchdata", "datasets", "bitsandbytes"),
         *("wandb", "tensorboard", "mlflow"),
     ),
     "verl": (
@@ -60,10 +59,11 @@ _IMPORTED: Mapping[str, tuple[str, ...]] = {
         *("vllm", "torchdata", "torchvision", "timm", "hydra", "wandb", "tensorboard", "mlflow", "swanlab"),
     ),
 }
-# The argument that has a tool import something more.
-_ON_DEMAND: Mapping[str, tuple[str, str, str]] = {
-    "llamafactory": ("use_unsloth", "true", "unsloth"),
-    "ms-swift": ("tuner_backend", "unsloth", "unsloth"),
+# The arguments that have a tool import something more, and their values.
+_ON_DEMAND: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+    "axolotl": (("rl", "grpo", "vllm"), ("xformers_attention", "true", "xformers")),
+    "llamafactory": (("use_unsloth", "true", "unsloth"),),
+    "ms-swift": (("tuner_backend", "unsloth", "unsloth"), ("rlhf_type", "grpo", "vllm")),
 }
 # The arguments that name code of one's own, which may import anything.
 _OWN_CODE: Mapping[str, tuple[str, ...]] = {
@@ -82,9 +82,12 @@ def imports_of(tool: str, arguments: Mapping[str, object], *, own: bool = False)
     """
     if tool not in _IMPORTED or own or any(arguments.get(name) not in (None, "") for name in _OWN_CODE.get(tool, ())):
         return ()
-    argument, wanted, library = _ON_DEMAND.get(tool, ("", "", ""))
-    asked = argument in arguments and str(arguments[argument]).lower() == wanted
-    return (*_IMPORTED[tool], library) if asked else _IMPORTED[tool]
+    asked = (
+        library
+        for argument, wanted, library in _ON_DEMAND.get(tool, ())
+        if str(arguments.get(argument)).lower() == wanted
+    )
+    return (*_IMPORTED[tool], *asked)
 
 
 def left_to_tool(tool: str, stated: Iterable[Setting]) -> list[Setting]:

@@ -16,6 +16,8 @@ from torch.optim import SGD
 parser = argparse.ArgumentParser()
 parser.add_argument("--track", action="store_true")
 parser.add_argument("--logger", default="tensorboard")
+parser.add_argument("--run")
+parser.add_argument("--group")
 args = parser.parse_args()
 """
 TRAINING = """
@@ -50,13 +52,21 @@ def status(folder: Path, program: str, launch: str = "", assume: Literal["usual"
         ("if args.logger == 'tensorboard':\n    import wandb\n    wandb.init()\n", "affected"),
         ("main = torch.cuda.is_available()\nif args.track and main:\n    import wandb\n    wandb.init()\n", "dormant"),
         (
-            "main = torch.cuda.is_available()\nif main:\n    if args.track:\n        import wandb\n        wandb.init()\n",
+            "main = torch.cuda.is_available()\nif main:\n"
+            "    if args.track:\n        import wandb\n        wandb.init()\n",
             "dormant",
         ),
         (
             "if args.track:\n    import wandb\n    wandb.init()\nelse:\n    import wandb\n    wandb.log({})\n",
             "affected",
         ),
+        # Either of two options is mostly given, though neither has a default.
+        (
+            "if args.run:\n    import wandb\n    wandb.init(args.run)\n"
+            "elif args.group:\n    import wandb\n    wandb.init(group=args.group)\n",
+            "affected",
+        ),
+        ("if args.run:\n    import wandb\n    wandb.init(args.run)\n", "dormant"),
         # The import is run whatever the options are.
         ("import wandb\nif args.track:\n    wandb.init()\n", "affected"),
         ("from wandb import init\nif args.track:\n    init()\n", "affected"),
