@@ -106,6 +106,7 @@ _TRAINERS = re.compile(
 )
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config", "fsdp_config"})
 _PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
+_BY_LAUNCHERS = frozenset({"local_rank"})  # options that torch's and DeepSpeed's launchers add to a command
 # What imports a module whose name may be computed.
 _DYNAMIC = frozenset({"importlib.import_module", "runpy.run_path", "runpy.run_module"})
 # Packages that do nothing to a model behind the program's back.
@@ -287,7 +288,8 @@ def _switches(found: Findings, steps: Sequence[Step]) -> None:
 
     def option(scope: Scope, node: ast.expr) -> Option | None:
         if not isinstance(node, ast.Name):
-            return found.options.get(is_option(node, names, scope) or "")
+            name = is_option(node, names, scope) or ""
+            return None if name in _BY_LAUNCHERS else found.options.get(name)
         bound = names.bindings(node.id, scope) if names.rewritten else None
         if bound is None or bound[1] is not names.module or len(bound[0]) != 1:
             return None

@@ -25,7 +25,7 @@ from gradcompat.scanners.launched_calls import parsed_calls, with_launches
 from gradcompat.scanners.model_names import architecture_of
 from gradcompat.scanners.named_files import is_meant
 from gradcompat.scanners.option_branches import answer
-from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, truth_of_use
+from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, name_of, truth_of_use
 from gradcompat.truth import Truth
 
 # Files that are read again to compose configs as command lines say, for one environment.
@@ -501,18 +501,20 @@ def _unused(
         if all(_answer(test, options) is False for test in one.tests for options in known or ((),))
     )
     if not launches:
-        return set(), tuple(one for one in unused if not _is_given_somehow(one))
+        tests: dict[str, dict[OptionTest, None]] = {}
+        for one in unused:
+            tests.setdefault(name_of(one.use), {}).update(dict.fromkeys(one.tests))
+        return set(), tuple(one for one in unused if not _is_given_somehow(tuple(tests[name_of(one.use)])))
     # What no parser takes, a config of the program's own may set.
     return {one.use for one in unused if all(map(_is_parsed, one.tests))}, ()
 
 
-def _is_given_somehow(use: OptionalUse) -> bool:
+def _is_given_somehow(tests: Sequence[OptionTest]) -> bool:
     """Do several options that take a value lead to it, as `--dataset_name` and `--train_data_dir` to `load_dataset`?
 
     One of them is mostly given, though neither has a default.
     """
-    options = set().union(*map(_valued, use.tests))
-    return len(use.tests) > 1 and len(options) > 1
+    return len(tests) > 1 and len(set().union(*map(_valued, tests))) > 1
 
 
 def _valued(test: OptionTest) -> set[tuple[str, ...]]:

@@ -16,6 +16,9 @@ _OF_CLASS = frozenset({"classmethod", "staticmethod"})
 # Bases that call no method of a class by a name that they do not have themselves.
 _PLAIN = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "abc.ABC"})
 
+# What calls methods by names that stand in configs and on command lines.
+_CALLING = frozenset({"hydra", "fire", "jsonargparse", "gin"})
+
 
 def uncalled(files: Sequence[tuple[ast.Module, Names]]) -> frozenset[ast.AST]:
     """The methods that nothing names outside of themselves.
@@ -23,6 +26,8 @@ def uncalled(files: Sequence[tuple[ast.Module, Names]]) -> frozenset[ast.AST]:
     Args:
         files: a program and all modules of its project that it imports, each with its names.
     """
+    if any(not _CALLING.isdisjoint(names.imported) for _, names in files):
+        return frozenset()
     found = [(method, names) for tree, names in files for method in _of_classes(tree, names)]
     if not found:
         return frozenset()

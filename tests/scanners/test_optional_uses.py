@@ -18,6 +18,7 @@ parser.add_argument("--track", action="store_true")
 parser.add_argument("--logger", default="tensorboard")
 parser.add_argument("--run")
 parser.add_argument("--group")
+parser.add_argument("--local_rank", type=int, default=-1)
 args = parser.parse_args()
 """
 TRAINING = """
@@ -60,6 +61,8 @@ def status(folder: Path, program: str, launch: str = "", assume: Literal["usual"
             "if args.track:\n    import wandb\n    wandb.init()\nelse:\n    import wandb\n    wandb.log({})\n",
             "affected",
         ),
+        # Launchers give it to each process.
+        ("if args.local_rank != -1:\n    import wandb\n    wandb.init()\n", "affected"),
         # Either of two options is mostly given, though neither has a default.
         (
             "if args.run:\n    import wandb\n    wandb.init(args.run)\n"
@@ -105,3 +108,13 @@ def test_a_name_that_the_command_line_may_set_is_presumed_to_be_what_is_written(
     assert status(tmp_path, program.format(True) + body) == "affected"
     # The configurator reads configs that are named there, too.
     assert status(tmp_path, program.format(False) + body, "config.py") == "affected"
+
+
+def test_one_of_two_options_leads_to_a_call(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("datasets==2.14.4\nfsspec==2024.2.0\ntorch==2.3.0\n")
+    loading = (
+        "from datasets import load_dataset\nif args.run:\n    data = load_dataset(args.run)\n"
+        "elif args.group:\n    data = load_dataset('imagefolder', data_files=args.group)\n"
+    )
+    (tmp_path / "train.py").write_text(PARSER + loading + TRAINING)
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0196"]).findings] == ["affected"]

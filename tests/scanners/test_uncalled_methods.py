@@ -73,6 +73,7 @@ def test_a_method_that_is_named_is_used(tmp_path: Path, named: str) -> None:
         ("from models.base import Base", "Base", "@classmethod"),
         ("", "nn.Module", "@torch.no_grad()"),
         ("", "nn.Module", ""),
+        ("import fire", "nn.Module", "@classmethod"),
     ],
 )
 def test_a_method_that_others_may_call_is_used(tmp_path: Path, imports: str, bases: str, decorator: str) -> None:
