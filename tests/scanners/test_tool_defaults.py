@@ -99,3 +99,12 @@ def test_code_beside_a_config_may_be_what_the_tool_is_told_to_run(tmp_path: Path
         "def reward(graph):\n    return AutoModel.from_pretrained('m')(dgl.to_homogeneous(graph))\n"
     )
     assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0594"]).findings] == ["affected"]
+
+
+def test_runs_of_which_one_alone_imports_a_package_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(UNSLOTH)
+    (tmp_path / "a.yaml").write_text(FACTORY)
+    (tmp_path / "b.yaml").write_text(FACTORY + "use_unsloth: true\n")
+    (found,) = gradcompat.check(tmp_path, only=["GC-0492"]).findings
+    assert found.finding.status == "affected"
+    assert [Path(one).name for one in found.finding.contexts] == ["b.yaml"]
