@@ -52,7 +52,16 @@ from gradcompat.presumptions.replaced import (
     OWN_STEP_KEY,
     REPLACED,
 )
-from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, are_called, met_by, name_of, truth_of_use
+from gradcompat.symbol_patterns import (
+    CALLS_KEY,
+    LIBRARIES_KEY,
+    OPTIONAL_KEY,
+    SYMBOLS_KEY,
+    are_called,
+    met_by,
+    name_of,
+    truth_of_use,
+)
 from gradcompat.term_keys import GUARDED_KEY, key_of
 from gradcompat.torch_builds import TORCH, Build, build_of
 from gradcompat.truth import Certainty, Truth
@@ -196,8 +205,9 @@ def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int
     if len(runs) == 1:
         return [[0]]
     terms = (term for issue in issues for combination in issue.affected for term in combination.terms)
-    # What stands for the strategy decides about the settings of every other one; two keys no term asks for.
-    keys = {STRATEGY_KEY, OWN_STEP_KEY, GUARDED_KEY, *(key for term in terms if (key := key_of(term)) is not None)}
+    # What stands for the strategy decides about the settings of every other one; four keys no term asks for.
+    unasked = {STRATEGY_KEY, OWN_STEP_KEY, GUARDED_KEY, LIBRARIES_KEY, OPTIONAL_KEY}
+    keys = {*unasked, *(key for term in terms if (key := key_of(term)) is not None)}
     groups: dict[object, list[int]] = {}
     for index, run in enumerate(runs):
         stated = tuple(
@@ -1018,6 +1028,11 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: View) -> _Verdict:
     # Of functions that somebody names by hand nobody knows how they are called.
     named_alone = len(listed) == len(stated) and any(are_called(texts(one.value), symbols) for one in stated)
     if not stated or Truth.UNKNOWN in truths or named_alone:
+        return _Verdict(Certainty.OPEN, partial(condition, term), SYMBOLS_KEY)
+    optional = (
+        one for one in view.settings.get(OPTIONAL_KEY, ()) if truth_of_use(texts(one.value), symbols) is not Truth.NO
+    )
+    if next(optional, None) is not None:  # where options are given
         return _Verdict(Certainty.OPEN, partial(condition, term), SYMBOLS_KEY)
     return _Verdict(Certainty.NO, "the code does not use it", SYMBOLS_KEY, stated[0].location)
 

@@ -14,6 +14,8 @@ from gradcompat.truth import Truth
 
 SYMBOLS_KEY = "code.symbols"
 CALLS_KEY = "code.calls"  # of the same functions, with what they are told
+LIBRARIES_KEY = "code.libraries"  # what the tool of a config imports
+OPTIONAL_KEY = "code.optional"  # names and calls that options of the command line have to ask for
 _BRACKET = "("
 _OPTION = "_option("  # with which a value begins that an option of the command line gives
 # Packages that are imported by another name.

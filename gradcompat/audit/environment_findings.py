@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,13 @@ from gradcompat.forks import Forks
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.matcher import Listing, Names, View, alike, match_in, questions
-from gradcompat.messages import counted
+from gradcompat.messages import counted, joined
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue
 from gradcompat.presumptions.upon import presumed_upon
 from gradcompat.published_models import with_shared_heads, with_tied_embeddings
+from gradcompat.symbol_patterns import LIBRARIES_KEY, OPTIONAL_KEY
 from gradcompat.term_keys import key_of
 from gradcompat.versions import parse_version
 from gradcompat.vocabulary import VIRTUAL_PACKAGES, package_of
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
     from gradcompat.model.code_use import CodeUse, ProjectCode
-    from gradcompat.model.context import Context
+    from gradcompat.model.context import Context, OptionalUse, OptionTest
 
 # Of one run of gradcompat, for each megabyte of the files that it reads. An environment of torch and transformers needs
 # 500 in a training run.
@@ -183,7 +184,30 @@ def _trained(environment: Environment, context: Context) -> Environment:
     from gradcompat.defaults import defaults_of  # a lockfile alone needs no table of defaults
 
     settings = (*environment.settings, *context.settings, *defaults_of(environment, context))
+    if context.imported:
+        place = Location(path=context.source)
+        settings = (*settings, Setting(key=LIBRARIES_KEY, value=context.imported, location=place, presumed=True))
+    settings += tuple(_optional(context))
     return replace(_on_host(environment, context.settings), settings=settings)
+
+
+def _optional(context: Context) -> Iterator[Setting]:
+    """What a program uses only where options are given, by these options."""
+    by_words: dict[str, list[OptionalUse]] = {}
+    for one in context.optional:
+        by_words.setdefault(joined(tuple(dict.fromkeys(_options_in(one.tests))), "or"), []).append(one)
+    for words, uses in by_words.items():
+        names = tuple(one.use for one in uses)
+        places = tuple(one.location for one in uses)
+        yield Setting(key=OPTIONAL_KEY, value=names, location=places[0], places=places, spelling=words, presumed=True)
+
+
+def _options_in(tests: Iterable[OptionTest]) -> Iterator[str]:
+    """The longest names of the options that are asked for."""
+    for test in tests:
+        yield from _options_in(test.parts)
+        if test.flags:
+            yield max(test.flags, key=len)
 
 
 def _on_host(environment: Environment, stated: Sequence[Setting]) -> Environment:

@@ -158,6 +158,21 @@ class OptionBranch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OptionalUse:
+    """A name or a call that a program uses only where options of its command line let it.
+
+    Attributes:
+        use: the full name, or the call as a line.
+        tests: what has to hold in each place.
+        location: the first place.
+    """
+
+    use: str
+    tests: tuple[OptionTest, ...]
+    location: Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OptionFile:
     """A config that a program reads unless an option of its command line names another one.
 
@@ -231,6 +246,8 @@ class Context:
         keys: the keys at the top of a config whose fields are those of dataclasses.
         defaults: what it sets by options of its own command line.
         branches: what it sets where options of its own command line let it.
+        optional: what it uses where options of its own command line let it; of a run that was joined, what the
+            defaults of these options keep it from.
         option_files: the configs that it reads unless its command line names others.
         lookups: what it takes from configs of its own.
         values: what a config of a project's own holds.
@@ -241,6 +258,8 @@ class Context:
             lets it, with programs among them.
         uses: what it takes from other packages, and what its modules do.
         given: the names that it and its modules put into modules of other packages.
+        imported: the packages that the tools import which read it or which it starts, by the names in imports; none
+            where one of them is not known, or runs code of the project.
         alone: where a launch script starts a program as one process, by Python itself, if it starts all of them so.
         devices: where a launch script lets all programs that it starts so see several GPUs, by CUDA_VISIBLE_DEVICES.
         documented: it is a command of a README: how the project is presumed to be run, and no script that runs it.
@@ -262,6 +281,7 @@ class Context:
     keys: tuple[LaunchOption, ...] = ()
     defaults: tuple[OptionDefault, ...] = ()
     branches: tuple[OptionBranch, ...] = ()
+    optional: tuple[OptionalUse, ...] = ()
     option_files: tuple[OptionFile, ...] = ()
     lookups: tuple[ConfigLookup, ...] = ()
     values: tuple[ConfigValue, ...] = ()
@@ -270,6 +290,7 @@ class Context:
     guarded: tuple[str, ...] = ()
     uses: tuple[CodeUse, ...] = ()
     given: frozenset[str] = frozenset()
+    imported: tuple[str, ...] = ()
     alone: Location | None = None
     devices: Location | None = None
     documented: bool = False

@@ -32,6 +32,8 @@ from gradcompat.presumptions.symbol_words import in_words
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
 from gradcompat.symbol_patterns import (
     CALLS_KEY,
+    LIBRARIES_KEY,
+    OPTIONAL_KEY,
     SYMBOLS_KEY,
     are_called,
     by_defaults,
@@ -58,6 +60,8 @@ _WITHOUT_MODELS = sys.stdlib_module_names | {
     *("nibabel", "SimpleITK", "pycocotools", "matplotlib", "seaborn", "plotly", "tqdm", "rich", "psutil", "colorama"),
     *("wandb", "tensorboard", "tensorboardX", "mlflow", "loguru", "yaml", "omegaconf", "hydra", "dotenv", "click"),
     *("rootutils", "pyrootutils", "packaging", "safetensors", "huggingface_hub", "requests", "six", "IPython"),
+    *("prodigyopt", "schedulefree", "dadaptation", "lion_pytorch", "came_pytorch", "galore_torch"),
+    *("batch", "group", "scheduler", "columns"),  # what a program does with these, under names of our own
     *("torch_geometric", "torch_sparse", "torch_scatter", "torch_cluster", "dgl", "ogb", "quiver", "networkx", "rdkit"),
 }
 # What of PyG loads models of transformers or of sentence-transformers.
@@ -82,7 +86,7 @@ _OF_DIFFUSERS = lazy_pattern(r"\w*(?:Transformer\dDModel|UNet\w*|WanModel)")
 _SAYS_WHICH = lazy_pattern(
     r"(?!Auto|PreTrained|(?:Vision|Speech)?EncoderDecoder)[A-Z]\w*(?:Model(?:With\w+)?|For[A-Z]\w+)"
     r"|(?:\w*Tokenizer(?:Fast)?|\w*Processor|\w*FeatureExtractor|\w*Config|\w*Scheduler|\w*Trainer|\w*TrainingArguments"
-    r"|DataCollator\w*|\w*Callback|\w*Output|get_\w*schedule\w*|set_seed|logging|utils|optimization)"
+    r"|DataCollator\w*|Adafactor|AdamW|\w*Callback|\w*Output|get_\w*schedule\w*|set_seed|logging|utils|optimization)"
 )
 _OF_TRAINING = ("training.", "deepspeed.")  # what only a run has
 # What a program that takes no library of models does without, though one for it is installed.
@@ -110,8 +114,15 @@ _WORKERS_KEY = "training.dataloader_num_workers"
 _SEVERAL = 4
 # Engines that bring models of transformers.
 _WITH_MODELS = frozenset({"transformers", "trl", "peft", "sentence-transformers", "liger", "quantisation"})
-# What has an adapter of PEFT in its name, of whatever library: `add_adapter`, `get_peft_config`, `load_lora_weights`.
-_OF_ADAPTERS = lazy_pattern(r"(?i)peft|lora|adapter|attn_procs")
+# What has an adapter of PEFT in its name, of whatever library: `get_peft_model`, `load_lora_weights`.
+_OF_ADAPTERS = lazy_pattern(r"(?i)peft|lora|(?<!ip_)(?<!ip)(?<!t2i)adapter|attn_procs")
+# What makes one only where the command line asks for it, and what scales one that is there.
+_OF_NO_ADAPTER = lazy_pattern(
+    r"trl\.(?:\w+\.)*get_peft_config|diffusers\.(?:\w+\.)*(?:(?:un)?scale_lora_layers|adjust_lora_scale_\w+|USE_PEFT_BACKEND"
+    r"|\w*LoraLoaderMixin(?:\._\w+)?)|(?:\w+\.)*is_peft_available"
+)
+# Configs of PEFT, each of its own kind of adapter.
+_CONFIG_OF_ADAPTER = lazy_pattern(r"peft\.(?:\w+\.)*(?!Peft|PromptLearning)(\w+?)Config")
 # What makes adapters by arguments and configs of its own.
 _ADAPTING = frozenset({"unsloth", "axolotl", "llamafactory", "swift", "verl", "setfit", "llava", "torchtune"})
 _UNREAD = 0.3  # how often a version that cannot be placed is one of those that a term asks for
@@ -247,10 +258,17 @@ class Presumer:
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{_wanted(term)} of a library")
         if key in _OF_LIBRARIES and self._takes_no_library():
             without = Certainty.presumed(_truth(term, "none"))
-            return Presumed(certainty=without, taking=_OF_LIBRARIES[key], feature=USUAL[key].feature)
+            feature = _feature(USUAL[key], key, _wanted(term))
+            return Presumed(certainty=without, taking=_OF_LIBRARIES[key], feature=feature)
+        if key == _ADAPTER_KEY and (kinds := self._adapters()):
+            truths = {_truth(term, kind) for kind in kinds}
+            if len(truths) == 1:
+                taking = f"the adapter is that of {joined(kinds, 'and')}"
+                return Presumed(certainty=Certainty.presumed(truths.pop()), taking=taking, feature=_wanted(term))
         if key == _ADAPTER_KEY and self._takes_no_adapter:
             without = Certainty.presumed(_truth(term, "none"))
-            return Presumed(certainty=without, taking=_OF_LIBRARIES[key], feature=USUAL[key].feature)
+            feature = _feature(USUAL[key], key, _wanted(term))
+            return Presumed(certainty=without, taking=_OF_LIBRARIES[key], feature=feature)
         if key.startswith(_OF_TRAINING) and self._trains_nothing():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="the training of a model")
         asked = key in USUAL and any(
@@ -315,8 +333,17 @@ class Presumer:
         return (
             bool(names)
             and self._all_read
-            and not any(name.partition(".")[0] in _ADAPTING or _OF_ADAPTERS.search(name) for name in names)
+            and not any(
+                name.partition(".")[0] in _ADAPTING
+                or (_OF_ADAPTERS.search(name) and not _OF_NO_ADAPTER.fullmatch(name))
+                for name in names
+            )
         )
+
+    def _adapters(self) -> tuple[str, ...]:
+        """The kinds of adapters whose configs the run's code takes; none where LoRA is among them."""
+        kinds = {match[1].lower() for match in map(_CONFIG_OF_ADAPTER.fullmatch, self._taken_by_run) if match}
+        return tuple(sorted(kinds)) if self._all_read and kinds and "lora" not in kinds else ()
 
     def _takes_others(self, term: ModelTerm) -> bool:
         """Was all of the run's code read, and does every class of transformers that it takes say that it is another?
@@ -478,6 +505,11 @@ class Presumer:
                 condition=f"your code uses {shown}",
                 location=place,
             )
+        option = self._option_for(symbols)
+        if option:
+            return Presumed(
+                certainty=Certainty.PRESUMED_NO, feature=f"the option {option}", condition=f"your code uses {shown}"
+            )
         if (
             stated
             and unread
@@ -485,9 +517,10 @@ class Presumer:
         ):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
         library = next((name for name in map(whole_library, symbols) if name in self._packages), None)
-        if unread and library is not None and SERVING not in self._engines:
+        if unread and library is not None and SERVING not in self._engines and self._may_import(library):
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {library}, which is listed")
-        nearly = (_NEARLY_ALWAYS[name] for name in self._packages if name in _NEARLY_ALWAYS)
+        may = (name for name in self._packages if name in _NEARLY_ALWAYS and self._may_import(name))
+        nearly = (_NEARLY_ALWAYS[name] for name in may)
         usual = next((text for name, text in nearly if truth_of_use((name,), symbols) is Truth.YES), None)
         if unread and usual is not None and SERVING not in self._engines:
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {usual}")
@@ -507,6 +540,18 @@ class Presumer:
             if told is not None and (found is None or told[1] is Truth.YES):
                 found = (*told, place)
         return found
+
+    def _option_for(self, symbols: tuple[str, ...]) -> str:
+        """The options without which the program does not use what a term asks for; empty if none are in its way."""
+        optional = self._settings.get(OPTIONAL_KEY, ())
+        asked_for = (one for one in optional if truth_of_use(texts(one.value), symbols) is not Truth.NO)
+        return next((one.spelling for one in asked_for if one.spelling), "")
+
+    def _may_import(self, library: str) -> bool:
+        """May the run import a package that is listed? A tool that a config is written for imports what it does."""
+        told = [one.value for one in self._settings.get(LIBRARIES_KEY, ())]
+        imported = (name for value in told if isinstance(value, tuple) for name in value)
+        return not told or library in (whole_library(f"{name}.*") for name in imported)
 
     @cached_property
     def _with_options(self) -> list[tuple[str, Location]]:

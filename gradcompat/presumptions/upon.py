@@ -10,7 +10,7 @@ from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.presumptions.engines import FRAMEWORK_KEY, NO_TRAINER, named_engines
 from gradcompat.presumptions.label_counts import equal_labels
 from gradcompat.presumptions.serving import SERVING, serves
-from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
+from gradcompat.symbol_patterns import CALLS_KEY, LIBRARIES_KEY, SYMBOLS_KEY
 
 if TYPE_CHECKING:
     from gradcompat.model.code_use import CodeUse, ProjectCode
@@ -58,6 +58,7 @@ def presumed_upon(
             if loop is not None:
                 place = Location(path=environment.source)  # a loop of the project's own takes what this config says
                 settings = (*settings, Setting(key=FRAMEWORK_KEY, value=loop, location=place, presumed=True))
+        settings = tuple(_with_code(setting, uses) for setting in settings)
         settings = (*settings, *left_out(replace(environment, settings=settings)), *_choices(environment))
         equal = equal_labels(environment.settings)
         settings = settings if equal is None else (*settings, equal)
@@ -84,6 +85,13 @@ def _choices(environment: Environment) -> Iterator[Setting]:
         if chosen not in said:
             place = said.get(key, Location(path=environment.source))
             yield Setting(key=chosen, value=key in said, location=place, presumed=key not in said)
+
+
+def _with_code(setting: Setting, uses: Sequence[CodeUse]) -> Setting:
+    """What the tool of a config imports, and what the code beside it does, which the tool may be told to run."""
+    if setting.key != LIBRARIES_KEY or not isinstance(setting.value, tuple):
+        return setting
+    return replace(setting, value=tuple(dict.fromkeys((*setting.value, *(use.root for use in uses)))))
 
 
 def _of_absent_driver(setting: Setting, engines: frozenset[str]) -> bool:

@@ -8,13 +8,14 @@ from typing import Any
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import replace
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners import training_arguments
 from gradcompat.scanners.configs import Config, key_places, read_config, rows_of, run_of, settings_of, values_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
-from gradcompat.scanners.tool_defaults import left_to_tool
+from gradcompat.scanners.tool_defaults import imports_of, left_to_tool
 from gradcompat.scanners.training_arguments import ATTENTION, FSDP_CONFIG, OPTIMIZER
 
 _LIGER = Feed("training.use_liger_kernel", {"true": True}, only=True)
@@ -109,6 +110,7 @@ _OWN = frozenset(
 # are joined with it, some of them unasked.
 _MODEL = "utils.schemas.config.AxolotlInputConfig"
 _PLUGINS = "axolotl.integrations."
+_PLUGIN = lazy_pattern(r"(?m)^[ \t]*-[ \t]*[\"']?(\w+(?:\.\w+)*\.\w*Plugin)\b")
 _DISTILLATION = f"{_PLUGINS}kd."
 _BESIDE = ("axolotl.utils.config.models.input.v0_4_1.AxolotlInputConfig", f"{_PLUGINS}*")
 
@@ -138,7 +140,9 @@ def scan(document: Document) -> Context:
         place = key_places(config)["datasets"]
         settings.append(Setting(key="data.turn_end_named", value=named, location=place))
     settings += left_to_tool("axolotl", settings)
-    return replace(run_of(config, "axolotl", settings, skipped), uses=tuple(_keys(config)))
+    own = any(not name.startswith(_PLUGINS) for name in _PLUGIN.findall(document.text))
+    imported = imports_of("axolotl", top, own=own)
+    return replace(run_of(config, "axolotl", settings, skipped), uses=tuple(_keys(config)), imported=imported)
 
 
 def _distils(config: Config) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -54,6 +54,7 @@ from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
 from gradcompat.scanners.deepspeed import SIZES
 from gradcompat.scanners.named_optimizers import named_optimizer
 from gradcompat.scanners.object_history import calls_behind
+from gradcompat.scanners.option_branches import switches
 from gradcompat.scanners.option_defaults import CLIS, Option, fields, is_option, option_of
 from gradcompat.scanners.pipeline_losses import gets_float_loss
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
@@ -107,6 +108,7 @@ _TRAINERS = re.compile(
 )
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config", "fsdp_config"})
 _PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
+_BY_LAUNCHERS = frozenset({"local_rank"})  # options that torch's and DeepSpeed's launchers add to a command
 # What imports a module whose name may be computed.
 _DYNAMIC = frozenset({"importlib.import_module", "runpy.run_path", "runpy.run_module"})
 # Packages that do nothing to a model behind the program's back.
@@ -118,7 +120,14 @@ _OPEN = frozenset(
 )
 
 
-def read(tree: ast.Module, names: Names, place: Place, document: Document, parts: Sequence[Findings] = ()) -> Findings:
+def read(
+    tree: ast.Module,
+    names: Names,
+    place: Place,
+    document: Document,
+    parts: Sequence[Findings] = (),
+    without: Collection[ast.AST] = (),
+) -> Findings:
     """The facts of a program.
 
     Args:
@@ -127,17 +136,20 @@ def read(tree: ast.Module, names: Names, place: Place, document: Document, parts
         place: where a node stands.
         document: the file, for models that lie beside it.
         parts: what was found in the modules of the project that it imports.
+        without: the methods that nothing calls.
     """
-    found, whole = _gathered(tree, names, place, document)
+    found, whole = _gathered(tree, names, place, document, without)
     for part in parts:
         found.add(part)
     conclude(found, whole)
     return found
 
 
-def read_statement(statement: ast.stmt, names: Names, place: Place, document: Document) -> Findings:
+def read_statement(
+    statement: ast.stmt, names: Names, place: Place, document: Document, without: Collection[ast.AST] = ()
+) -> Findings:
     """The facts of one statement of a module that a program imports; what the whole says is not concluded."""
-    found, whole = _gathered(ast.Module(body=[statement], type_ignores=[]), names, place, document)
+    found, whole = _gathered(ast.Module(body=[statement], type_ignores=[]), names, place, document, without)
     order(found, whole)
     return found
 
@@ -163,11 +175,14 @@ _LEAVES_NO_ANSWER_OUT = re.compile(
 )
 
 
-def _gathered(tree: ast.Module, names: Names, place: Place, document: Document) -> tuple[Findings, Step]:
+def _gathered(
+    tree: ast.Module, names: Names, place: Place, document: Document, without: Collection[ast.AST]
+) -> tuple[Findings, Step]:
     """What stands in a tree, and the tree as a whole."""
     found = Findings(names, place, document, statements=tree.body)
-    steps = list(walk(tree, names))
+    steps = list(walk(tree, names, without))
     _options(found, steps)
+    _switches(found, steps)
     end = _end_of_training(steps, names)
     masks = _masks(document.text)
     for step in steps:
@@ -281,6 +296,28 @@ def _makes_options(call: ast.Call, found: Findings, step: Step) -> bool:
         case ast.Name() | ast.Attribute():
             return _makes_parser(call, found.names, step.scope)
     return False
+
+
+def _switches(found: Findings, steps: Sequence[Step]) -> None:
+    """The parts that options decide: those of a parser, and names of the module that it lets the command line set."""
+    names = found.names
+    if not found.options and not names.rewritten:
+        return
+
+    def option(scope: Scope, node: ast.expr) -> Option | None:
+        if not isinstance(node, ast.Name):
+            name = is_option(node, names, scope) or ""
+            return None if name in _BY_LAUNCHERS else found.options.get(name)
+        bound = names.bindings(node.id, scope) if names.rewritten else None
+        if bound is None or bound[1] is not names.module or len(bound[0]) != 1:
+            return None
+        match bound[0][0]:
+            case ast.Constant(value=bool(default)) as constant:  # ``exec(open("configurator.py").read())`` may set it
+                return Option(node.id, (node.id,), default, constant)
+        return None
+
+    tests = ((step.node, step.scope) for step in steps if isinstance(step.node, ast.If))
+    found.switched = switches(tests, names, option)
 
 
 def _makes_parser(call: ast.Call, names: Names, scope: Scope) -> bool:

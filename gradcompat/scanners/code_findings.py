@@ -21,7 +21,7 @@ from gradcompat.scanners.config_lookups import lookup
 from gradcompat.scanners.dataclass_parsers import ParsedInput
 from gradcompat.scanners.fallbacks import FUNCTIONS, has_fallback
 from gradcompat.scanners.key_mapping import Feed
-from gradcompat.scanners.option_branches import DECIDED, Block, asked, blocks, test_of
+from gradcompat.scanners.option_branches import DECIDED, Block, Switch, asked, blocks, switched_by, test_of
 from gradcompat.scanners.option_defaults import Option, is_option
 from gradcompat.scanners.ungraded_calls import KERNELS, is_ungraded
 from gradcompat.scanners.version_questions import regions
@@ -69,6 +69,8 @@ class Findings:
         options: options of the command line, by the attribute that has their value.
         switches: those fields of the arguments of a trainer that the project adds.
         blocks: the parts of the module that may not be run, once somebody has asked.
+        switched: the parts that options of the command line decide.
+        options_of: what has to hold for names and calls to be used that are used in such parts alone.
         branches: what is set in branches that options of the command line decide.
         defaults: arguments that options of the command line give.
         alternatives: the arguments of a trainer, in each place that makes them.
@@ -118,6 +120,8 @@ class Findings:
     options: dict[str, Option] = field(default_factory=dict)
     switches: dict[str, Option] = field(default_factory=dict)
     blocks: list[Block] | None = None
+    switched: list[Switch] = field(default_factory=list)
+    options_of: dict[str, tuple[OptionTest, ...]] = field(default_factory=dict)
     branches: list[OptionBranch] = field(default_factory=list)
     defaults: list[OptionDefault] = field(default_factory=list)
     branched: dict[Location, str] = field(default_factory=dict)
@@ -152,9 +156,11 @@ class Findings:
         self.parts.append(part)
         for name, location in part.symbols.items():
             self._reach(name, part.ways.get(name, ALWAYS))
+            self._ask(name, part.options_of.get(name))
             self.symbols.setdefault(name, location)
         for line, location in part.calls.items():
             self._reach(line, part.ways.get(line, ALWAYS))
+            self._ask(line, part.options_of.get(line))
             self.calls.setdefault(line, location)
         self.firm |= part.firm
         self.graded |= part.graded
@@ -395,14 +401,28 @@ class Findings:
         if KERNELS.fullmatch(name) and not is_ungraded(node, self.names):
             self.graded.add(name)
         self._reach(name, ways_to(node, regions(self.names, self.document.text)))
+        self._ask(name, self._tests(node))
         if name not in self.symbols:
             self.symbols[name] = self.place(node)
 
     def call(self, line: str, node: ast.AST) -> None:
         """A call, by its line."""
         self._reach(line, ways_to(node, regions(self.names, self.document.text)))
+        self._ask(line, self._tests(node))
         if line not in self.calls:
             self.calls[line] = self.place(node)
+
+    def _tests(self, node: ast.AST) -> tuple[OptionTest, ...] | None:
+        test = switched_by(node, self.switched) if self.switched else None
+        return None if test is None else (test,)
+
+    def _ask(self, use: str, tests: tuple[OptionTest, ...] | None) -> None:
+        """One more place of a name or a call, and what options have to say for it; None for nothing."""
+        known = use in self.symbols or use in self.calls
+        if tests is None or (known and use not in self.options_of):
+            self.options_of.pop(use, None)
+        else:
+            self.options_of[use] = tuple(dict.fromkeys((*self.options_of.get(use, ()), *tests)))
 
     def _reach(self, name: str, ways: Ways) -> None:
         """One more place of a name or a call, which is reached in some ways."""

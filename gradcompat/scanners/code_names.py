@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -135,6 +136,7 @@ class Names:
         self.regions: tuple[Region, ...] | None = None  # what some releases alone reach; None until somebody asks
         self.fallbacks: tuple[Region, ...] | None = None  # what it can do without
         self.ungraded: tuple[Region, ...] | None = None  # where gradients are off
+        self.spoken: Counter[str] | None = None  # how often it speaks of what may be a method of the project
         self.stores: list[ast.Attribute | ast.Subscript | ast.Call] = []  # what sets an attribute or an item
         # What was found out about a name, and what is being found out: a name that is made of itself says nothing.
         self._expressions: dict[ast.AST, tuple[str, ...]] = {}

@@ -6,7 +6,7 @@ Types are left out, which a program does nothing with: annotations, and what ``i
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from gradcompat.scanners.code_names import Names, Scope
@@ -34,11 +34,19 @@ class Step(NamedTuple):
     branch: bool
 
 
-def walk(tree: ast.Module, names: Names) -> Iterator[Step]:
-    """Every node but those that can never be reached (``if False:``); of ``a.b.c`` the whole only."""
+def walk(tree: ast.Module, names: Names, without: Collection[ast.AST] = ()) -> Iterator[Step]:
+    """Every node but those that can never be reached (``if False:``); of ``a.b.c`` the whole only.
+
+    Args:
+        tree: the program.
+        names: its names.
+        without: functions that nothing calls.
+    """
     waiting = [Step(tree, names.module, names.module, False)]
     while waiting:
         step = waiting.pop()
+        if step.node in without:
+            continue
         yield step
         node, scope, function, branch = step
         if isinstance(node, LEAVES):

@@ -28,7 +28,7 @@ from gradcompat.scanners.environment_variables import VARIABLES, said_by
 from gradcompat.scanners.key_mapping import Feed, Feeds, fed
 from gradcompat.scanners.launchers import Argument, Launch, is_lightning
 from gradcompat.scanners.model_names import architecture_setting
-from gradcompat.scanners.tool_defaults import left_to_tool
+from gradcompat.scanners.tool_defaults import imports_of, left_to_tool
 from gradcompat.scanners.training_arguments import expanded, settled
 from gradcompat.symbol_patterns import settings_of_use
 
@@ -216,6 +216,11 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
     if not any(word.text.lower().endswith(_CONFIGS) for word in launch.files):  # which has them itself
         settings += left_to_tool(_tool(launch, feeds), settings)
     return settings, skipped
+
+
+def imports_of_launch(launch: Launch) -> tuple[str, ...]:
+    """The packages that the tool of a launch imports; none where that is not known."""
+    return imports_of(_tool(launch, _feeds(launch)), _values(launch))
 
 
 def files_of(launch: Launch) -> list[str]:

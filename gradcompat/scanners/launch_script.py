@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from gradcompat.budget import Budget
 from gradcompat.errors import SourceError, TooComplex, Unrecognised
@@ -22,7 +22,7 @@ from gradcompat.model.context import Context, LaunchOption, Override
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted, reference
 from gradcompat.scanners import any_config, command_line
-from gradcompat.scanners.command_line import Places, files_of, settings_of
+from gradcompat.scanners.command_line import Places, files_of, imports_of_launch, settings_of
 from gradcompat.scanners.key_mapping import Feed
 from gradcompat.scanners.launchers import WRAPPERS, Argument, Launch, launch_of
 
@@ -196,7 +196,13 @@ def _context(script: _Script, launches: list[Launch]) -> Context:
         commands=tuple(map(_command, launches)),
         alone=script.location(launches[0].place) if all(map(_is_alone, launches)) else None,
         devices=_devices(script, launches),
+        imported=_imported(launches),
     )
+
+
+def _imported(launches: Iterable[Launch]) -> tuple[str, ...]:
+    each = [imports_of_launch(launch) for launch in launches]
+    return tuple(dict.fromkeys(name for one in each for name in one)) if all(each) else ()
 
 
 def _gpus(script: _Script) -> Iterator[Setting]:

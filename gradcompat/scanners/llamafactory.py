@@ -14,7 +14,7 @@ from gradcompat.scanners import training_arguments
 from gradcompat.scanners.adapter_folders import is_below, is_of_stage
 from gradcompat.scanners.configs import Config, key_places, read_config, run_of, settings_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
-from gradcompat.scanners.tool_defaults import left_to_tool
+from gradcompat.scanners.tool_defaults import imports_of, left_to_tool
 
 FEEDS: Feeds = {
     **training_arguments.FEEDS,
@@ -126,7 +126,7 @@ def scan(document: Document) -> Context:
         settings = [replace(one, value="megatron") if one.key == drives else one for one in settings]
         return run_of(config, "llamafactory", settings, skipped)
     context = run_of(config, "llamafactory", [*settings, *left_to_tool("llamafactory", settings)], skipped)
-    return replace(context, uses=tuple(_arguments(config)))
+    return replace(context, uses=tuple(_arguments(config)), imported=imports_of("llamafactory", top))
 
 
 def resumes_alone(top: Mapping[str, object]) -> bool:

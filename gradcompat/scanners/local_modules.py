@@ -66,7 +66,7 @@ class Module:
         document: its text.
         tree: its syntax tree.
         names: its names, which lead on into other modules of the project.
-        facts: what its statements say, as far as that was asked.
+        facts: what its statements say, without the methods that a program does not call, as far as that was asked.
         mentioned: what the names in its statements lead to, as far as that was asked.
         statements: those of its top level that are no imports.
         beside: what is found in it without any of them: what it imports.
@@ -80,7 +80,7 @@ class Module:
     document: Document
     tree: ast.Module
     names: Names
-    facts: dict[ast.stmt, Findings] = field(default_factory=dict)
+    facts: dict[tuple[ast.stmt, frozenset[ast.AST]], Findings] = field(default_factory=dict)
     mentioned: dict[ast.stmt, Mentioned] = field(default_factory=dict)
     uses: ModuleUses | None = None
     replaced: tuple[tuple[str, Location], ...] | None = None

@@ -9,7 +9,7 @@ from gradcompat.model.context import Context
 from gradcompat.scanners import training_arguments
 from gradcompat.scanners.configs import read_config, run_of, settings_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
-from gradcompat.scanners.tool_defaults import left_to_tool
+from gradcompat.scanners.tool_defaults import imports_of, left_to_tool
 
 _TUNER = Feed("peft.method", {"full": "none", "longlora": "lora"})
 _SHIPPED = ("zero0", "zero1", "zero2", "zero3", "zero2_offload", "zero3_offload")
@@ -84,4 +84,5 @@ def scan(document: Document) -> Context:
             config, entries=tuple(entry for entry in config.entries if entry.name != "bnb_4bit_use_double_quant")
         )
     settings, skipped = settings_of(config, FEEDS)
-    return run_of(config, "ms-swift", [*settings, *left_to_tool("ms-swift", settings)], skipped)
+    context = run_of(config, "ms-swift", [*settings, *left_to_tool("ms-swift", settings)], skipped)
+    return replace(context, imported=imports_of("ms-swift", top))

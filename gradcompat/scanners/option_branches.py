@@ -6,7 +6,8 @@ What stands there is set, or it is not, as the option says. Which of both is kno
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from gradcompat.model.context import LaunchOption, OptionTest
@@ -26,6 +27,9 @@ DECIDED = {True: OptionTest(kind="all"), False: OptionTest(kind="any")}
 
 # A block, its condition, and whether the block is run where that does not hold; without one nobody knows when.
 Block = tuple[Position, Position, "ast.expr | None", bool]
+
+# A block, and what its condition asks of options.
+Switch = tuple[Position, Position, OptionTest]
 
 
 def blocks(tree: ast.AST) -> list[Block]:
@@ -63,6 +67,28 @@ def test_of(node: ast.AST, around: Sequence[Block], read: Callable[[ast.expr], O
     return OptionTest(kind="all", parts=tuple(found)) if found else None
 
 
+def switches(
+    tests: Iterable[tuple[ast.If, Scope]], names: Names, option: Callable[[Scope, ast.expr], Option | None]
+) -> list[Switch]:
+    """The parts of a module that options of the command line decide, as far as their conditions ask for these."""
+    found: list[Switch] = []
+    for node, scope in tests:
+        test = asked(node.test, names, scope, partial(option, scope))
+        if test is None:
+            continue
+        for body, holds in ((node.body, test), (node.orelse, OptionTest(kind="not", parts=(test,)))):
+            if body:
+                found.append((start(body[0]), end(body[-1]), holds))
+    return found
+
+
+def switched_by(node: ast.AST, around: Sequence[Switch]) -> OptionTest | None:
+    """What options have to say for a node to be reached, whatever else has to hold; None where none is asked."""
+    place = start(node)
+    tests = tuple(test for first, last, test in around if first <= place < last)
+    return OptionTest(kind="all", parts=tests[:_MOST]) if tests else None
+
+
 def asked(test: ast.expr, names: Names, scope: Scope, option: Callable[[ast.expr], Option | None]) -> OptionTest | None:
     """What a condition asks of options; None if it asks none. A part that asks something else is unknown."""
     match test:
@@ -77,7 +103,7 @@ def asked(test: ast.expr, names: Names, scope: Scope, option: Callable[[ast.expr
             return None if inner is None else OptionTest(kind="not", parts=(inner,))
         case ast.Compare(left=left, ops=[sign], comparators=[right]):
             return _compared(left, sign, names.literal(right, scope), option)
-        case ast.Attribute():
+        case ast.Attribute() | ast.Name():
             found = option(test)
             return None if found is None else _of(found, "true")
     return None

@@ -18,7 +18,7 @@ from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.code_use import CodeUse, left_out
-from gradcompat.model.context import Context, DataclassParser
+from gradcompat.model.context import Context, DataclassParser, OptionalUse
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.model.release_question import ReleaseQuestion
 from gradcompat.scanners import code_calls, environment_variables
@@ -38,6 +38,7 @@ from gradcompat.scanners.local_modules import Followed, Links, Module, Project, 
 from gradcompat.scanners.program_inference import recomputes_nothing
 from gradcompat.scanners.reachability import is_main_guard, reached, without_uncalled
 from gradcompat.scanners.registry import LIBRARIES
+from gradcompat.scanners.uncalled_methods import uncalled
 from gradcompat.scanners.ungraded_calls import KERNELS
 
 MOST_MODULES = 20  # of the project itself that are named one by one, for one file
@@ -117,17 +118,22 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     called = without_uncalled(tree, names)
     is_test = _is_test(document, tree, names)
     followed = Followed()
+    runs = kind == "notebook" or _does_something(tree)
     try:
         facts: Findings | None = None
-        if placed is None or is_test or not (kind == "notebook" or _does_something(tree)):
+        if placed is None or is_test or not runs:
             facts = read(called, names, place, document)
         # Lightning's Trainer is given its module by the program that makes both, or by a config.
         if placed is not None and not is_test and (facts is None or facts.trains or facts.lightning_module is not None):
             project, file = placed
             followed = follow(document, names, project, file)
             statements = reached(called, names, file, followed.modules, project)
+            files = [(called, names), *((module.tree, module.names) for module in followed.modules)]
+            # Of a module that nobody imports here, and in one that was not read, anybody may call them.
+            without = uncalled(files) if runs and not followed.unread else frozenset()
             modules = zip(followed.modules, statements, strict=True)
-            facts = read(called, names, place, document, [fact for pair in modules for fact in _facts(*pair)])
+            parts = [fact for module, reading in modules for fact in _facts(module, reading, without)]
+            facts = read(called, names, place, document, parts, without)
         elif placed is not None:
             followed.unread = _not_followed(document, names, *placed)
         if facts is None or not LIBRARIES & facts.imported:
@@ -139,14 +145,14 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     settings = [setting for found in (facts, *facts.parts) for setting in _once(found)]
     taken = UsesOfAll()
     if not is_test:
-        runs = kind == "notebook" or _does_something(tree)
         same = module is not None and "__main__" not in document.text  # what stands behind that is no module's
         own = _uses(module) if module is not None and same else module_uses(tree, names, place)
         taken = _uses_with_modules(own, followed, placed, runs=runs)
     own_replaced = _replaced(tree, names, place) if module is None else _replaced_by(module)
     for name, location in (*own_replaced, *(one for part in followed.modules for one in _replaced_by(part))):
         facts.symbols.setdefault(f"{name}.replaced", location)
-    used = {name.partition(".")[0] for name in facts.symbols}
+    of_options = _uses_of_options(facts, taken.uses)
+    used = {name.partition(".")[0] for name in facts.symbols.keys() - {one.use for one in of_options}}
     for use in taken.uses:
         if use.kind == "import" and use.name is None and not use.conditional and use.root not in used:
             facts.symbols.setdefault(f"{use.root}.__init__", use.location)  # which an import runs, used or not
@@ -179,6 +185,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         unset=left if not unseen else (),
         defaults=tuple(facts.defaults),
         branches=tuple(facts.branches),
+        optional=of_options,
         option_files=tuple(facts.option_files),
         parsers=() if is_lenient(text) else _parsers(facts),
         lookups=tuple(facts.lookups),
@@ -188,6 +195,17 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         guarded=taken.guarded,
         uses=taken.uses,
         given=taken.given,
+    )
+
+
+def _uses_of_options(facts: Findings, uses: Iterable[CodeUse]) -> tuple[OptionalUse, ...]:
+    """What is used in branches of options alone; what an import surely takes is used whatever they say."""
+    imported = {use.full_name for use in uses if use.kind == "import" and not use.conditional}
+    places = {**facts.symbols, **facts.calls}
+    return tuple(
+        OptionalUse(use=use, tests=tests, location=places[use])
+        for use, tests in facts.options_of.items()
+        if use in places and use not in imported
     )
 
 
@@ -312,13 +330,17 @@ def _uses(module: Module) -> ModuleUses:
     return module.uses
 
 
-def _facts(module: Module, statements: Sequence[ast.stmt]) -> list[Findings]:
+def _facts(module: Module, statements: Sequence[ast.stmt], without: frozenset[ast.AST]) -> list[Findings]:
     """What some statements of a module say, and first what it imports."""
     place = module.place
+    found = [module.beside]
     for statement in statements:
-        if statement not in module.facts:
-            module.facts[statement] = read_statement(statement, module.names, place, module.document)
-    return [module.beside, *(module.facts[statement] for statement in statements)]
+        left = without.intersection(statement.body) if isinstance(statement, ast.ClassDef) else frozenset()
+        if (statement, left) not in module.facts:
+            read_part = read_statement(statement, module.names, place, module.document, left)
+            module.facts[statement, left] = read_part
+        found.append(module.facts[statement, left])
+    return found
 
 
 def _does_something(tree: ast.Module) -> bool:

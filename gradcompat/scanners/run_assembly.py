@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from gradcompat.budget import Budget
 from gradcompat.class_facts import MODEL_KEY
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.model.context import Context, LaunchOption, OptionDefault, OptionTest, Override, Unset
+from gradcompat.model.context import Context, LaunchOption, OptionalUse, OptionDefault, OptionTest, Override, Unset
 from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
 from gradcompat.scanners.argument_blocks import settings_of_lookup, with_passed_blocks
@@ -25,7 +25,7 @@ from gradcompat.scanners.launched_calls import parsed_calls, with_launches
 from gradcompat.scanners.model_names import architecture_of
 from gradcompat.scanners.named_files import is_meant
 from gradcompat.scanners.option_branches import answer
-from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, truth_of_use
+from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, name_of, truth_of_use
 from gradcompat.truth import Truth
 
 # Files that are read again to compose configs as command lines say, for one environment.
@@ -471,8 +471,10 @@ def _with_options(members: list[Context]) -> list[Context]:
                 index = settings.index(stated)
                 settings[index : index + 1] = [] if elsewhere else own
         settings = _taken(settings, member, launches)
+        left, unused = _unused(member, launches, configured=bool(configured))
+        settings = [_without(setting, left | {one.use for one in unused}) for setting in settings]
         settings += parsed_calls(member.parsers, launches)
-        found.append(replace(member, settings=tuple(settings), defaults=(), branches=()))
+        found.append(replace(member, settings=tuple(settings), defaults=(), branches=(), optional=unused))
     return found
 
 
@@ -501,6 +503,61 @@ def _taken(
         Setting(key=key, value=_WITHOUT_BRANCH[key], location=without[key], presumed=True) for key in sorted(left)
     ]
     return settings
+
+
+def _unused(
+    program: Context, launches: Sequence[Sequence[LaunchOption] | None], *, configured: bool
+) -> tuple[set[str], tuple[OptionalUse, ...]]:
+    """What the options of all launches keep a program from using, and, without a launch, what their defaults do.
+
+    A config of the run may give the options as well.
+    """
+    known = [options for options in launches if options is not None]
+    if configured or len(known) < len(launches):
+        return set(), ()
+    unused = tuple(
+        one
+        for one in program.optional
+        if all(_answer(test, options) is False for test in one.tests for options in known or ((),))
+    )
+    if not launches:
+        tests: dict[str, dict[OptionTest, None]] = {}
+        for one in unused:
+            tests.setdefault(name_of(one.use), {}).update(dict.fromkeys(one.tests))
+        return set(), tuple(one for one in unused if not _is_given_somehow(tuple(tests[name_of(one.use)])))
+    # What no parser takes, a config of the program's own may set.
+    return {one.use for one in unused if all(map(_is_parsed, one.tests))}, ()
+
+
+def _is_given_somehow(tests: Sequence[OptionTest]) -> bool:
+    """Do several options that take a value lead to it, as `--dataset_name` and `--train_data_dir` to `load_dataset`?
+
+    One of them is mostly given, though neither has a default.
+    """
+    return len(tests) > 1 and len(set().union(*map(_valued, tests))) > 1
+
+
+def _valued(test: OptionTest) -> set[tuple[str, ...]]:
+    if test.parts:
+        return set().union(*map(_valued, test.parts))
+    return {test.flags} if test.default is None and test.switched is None else set()
+
+
+def _is_parsed(test: OptionTest) -> bool:
+    if test.parts:
+        return all(map(_is_parsed, test.parts))
+    return test.switched is not None or not isinstance(test.default, bool)
+
+
+def _without(setting: Setting, unused: Collection[str]) -> Setting:
+    """The names or calls of a program without those that are not used."""
+    if setting.key not in (SYMBOLS_KEY, CALLS_KEY) or not isinstance(setting.value, tuple) or not unused:
+        return setting
+    kept = [index for index, one in enumerate(setting.value) if one not in unused]
+    if len(kept) == len(setting.value):
+        return setting
+    places = tuple(setting.places[index] for index in kept) if setting.places else ()
+    return replace(setting, value=tuple(setting.value[index] for index in kept), places=places)
 
 
 def _answer(test: OptionTest, options: Sequence[LaunchOption]) -> bool | None:
@@ -657,4 +714,12 @@ def _joined(members: list[Context]) -> Context:
         refers_to=(),
         run=True,
         unset=_left_by_all(members, settings),
+        imported=_imported_by_all(members),
+        optional=tuple(one for member in members for one in member.optional),
     )
+
+
+def _imported_by_all(members: Sequence[Context]) -> tuple[str, ...]:
+    """What the tools of a run import; none where a program of the project is run."""
+    each = [member.imported for member in members if member.run]
+    return tuple(dict.fromkeys(name for one in each for name in one)) if all(each) else ()

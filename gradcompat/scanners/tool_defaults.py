@@ -1,4 +1,4 @@
-"""What tools around transformers do to checkpointing and DDP where nobody asks: presumptions about their runs.
+"""What tools do to checkpointing and DDP where nobody asks, and what they import: presumptions about their runs.
 
 Their own arguments have other defaults than those of the Trainer below them, whose left-out fields would be taken
 instead.
@@ -39,6 +39,55 @@ _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
     # load_adapter in 0.6.0, 0.9.2, 0.12.2 and 0.19.0; the embeddings of other runs are trained, or have it as well.
     "axolotl": ("axolotl", {_HOOK: True, _CACHE: False}),
 }
+
+# What the Trainer and TRL import themselves, or for an argument that a config of such a tool has.
+_AROUND_TRAINER = (
+    *("torch", "transformers", "accelerate", "peft", "trl", "datasets", "bitsandbytes", "deepspeed", "liger_kernel"),
+    *("flash_attn", "torchao", "torchvision", "torchcodec", "awq", "wandb", "tensorboard", "mlflow", "swanlab"),
+)
+# What the programs of these tools import on the main branches of 2026-11-26, some of it where an option asks for it.
+_IMPORTED: Mapping[str, tuple[str, ...]] = {
+    "axolotl": ("axolotl", *_AROUND_TRAINER),
+    "llamafactory": ("llamafactory", "torchaudio", *_AROUND_TRAINER),
+    "ms-swift": ("swift", "sentence_transformers", *_AROUND_TRAINER),
+    "torchtune": (
+        *("torchtune", "torch", "torchao", "torchvision", "torchdata", "datasets", "bitsandbytes"),
+        *("wandb", "tensorboard", "mlflow"),
+    ),
+    "verl": (
+        *("verl", "torch", "transformers", "accelerate", "peft", "trl", "datasets", "flash_attn", "liger_kernel"),
+        *("vllm", "torchdata", "torchvision", "timm", "hydra", "wandb", "tensorboard", "mlflow", "swanlab"),
+    ),
+}
+# The arguments that have a tool import something more, and their values.
+_ON_DEMAND: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+    "axolotl": (("rl", "grpo", "vllm"), ("xformers_attention", "true", "xformers")),
+    "llamafactory": (("use_unsloth", "true", "unsloth"),),
+    "ms-swift": (("tuner_backend", "unsloth", "unsloth"), ("rlhf_type", "grpo", "vllm")),
+}
+# The arguments that name code of one's own, which may import anything.
+_OWN_CODE: Mapping[str, tuple[str, ...]] = {
+    "ms-swift": ("external_plugins", "custom_register_path"),
+    "verl": ("custom_reward_function.path", "reward.custom_reward_function.path", "data.custom_cls.path"),
+}
+
+
+def imports_of(tool: str, arguments: Mapping[str, object], *, own: bool = False) -> tuple[str, ...]:
+    """The packages that a tool imports, by the names in imports; none where that is not known.
+
+    Args:
+        tool: by its name on the index.
+        arguments: what the run says to the tool, by the tool's own names.
+        own: the run brings code of its own, which may import anything.
+    """
+    if tool not in _IMPORTED or own or any(arguments.get(name) not in (None, "") for name in _OWN_CODE.get(tool, ())):
+        return ()
+    asked = (
+        library
+        for argument, wanted, library in _ON_DEMAND.get(tool, ())
+        if str(arguments.get(argument)).lower() == wanted
+    )
+    return (*_IMPORTED[tool], *asked)
 
 
 def left_to_tool(tool: str, stated: Iterable[Setting]) -> list[Setting]:

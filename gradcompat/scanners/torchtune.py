@@ -5,11 +5,13 @@ from __future__ import annotations
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import replace
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.context import Context
 from gradcompat.scanners.class_paths import OPTIMIZER
 from gradcompat.scanners.configs import Entry, read_config, run_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.nested import stated
+from gradcompat.scanners.tool_defaults import imports_of
 
 _ADAPTERS = ("lora", "qlora", "dora", "qdora")
 
@@ -69,6 +71,8 @@ FEEDS: Feeds = {
     "checkpointer._component_": Feed("training.framework", given="torchtune"),
 }
 
+_COMPONENT = lazy_pattern(r"_component_:\s*[\"']?(\w+)")
+_KNOWN = frozenset({"torchtune", "torch", "torchao", "bitsandbytes"})  # others are code of one's own
 _COMPONENTS = ("model._component_", "tokenizer._component_", "checkpointer._component_", "loss._component_")
 
 
@@ -84,7 +88,9 @@ def scan(document: Document) -> Context:
         raise Unrecognised("is not a torchtune config", path=document.path)
     config = replace(config, entries=tuple(_kind(entry) for entry in config.entries))
     settings, skipped = stated(config, FEEDS)
-    return run_of(config, "torchtune", settings, skipped)
+    own = not _KNOWN.issuperset(_COMPONENT.findall(document.text))
+    context = run_of(config, "torchtune", settings, skipped)
+    return replace(context, imported=imports_of("torchtune", config.top, own=own))
 
 
 def _kind(entry: Entry) -> Entry:

@@ -752,3 +752,24 @@ def test_a_mac_has_no_other_gpu(tmp_path: Path, device: str, status: str) -> Non
         "    nn.functional.mse_loss(model(x), y).backward()\n    optimizer.step()\n"
     )
     assert statuses(tmp_path, "torch==2.12.0\n", program, "GC-0202") == [status]
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [
+        ("from trl import ModelConfig, get_peft_config", "dormant"),
+        ("from peft import AdamssConfig, get_peft_model", "dormant"),
+        ("from diffusers.utils import scale_lora_layers, unscale_lora_layers", "dormant"),
+        ("from peft import LoraConfig, get_peft_model", "affected"),
+        ("from peft import get_peft_model", "affected"),
+    ],
+)
+def test_an_adapter_is_lora_where_code_does_not_say_another(tmp_path: Path, used: str, expected: str) -> None:
+    (tmp_path / "requirements.txt").write_text("autoawq==0.2.9\ntransformers==4.57.6\npeft==0.17.1\ntrl==0.20.0\n")
+    names = used.partition("import ")[2].split(", ")
+    (tmp_path / "train.py").write_text(
+        f"from transformers import Trainer, TrainingArguments\nfrom trl import SFTTrainer\n{used}\n"
+        f"made = [{', '.join(f'{name}()' for name in names)}]\n"
+        "SFTTrainer(model='m', args=TrainingArguments('out')).train()\n"
+    )
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0453"]).findings] == [expected]

@@ -58,3 +58,53 @@ def test_checkpointing_is_not_called_unused_where_the_tool_turns_it_on(tmp_path:
     assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0003"], assume="none").findings] == [
         "conditional"
     ]
+
+
+TUNE = "model:\n  _component_: torchtune.models.llama3.llama3_8b\nloss:\n  _component_: torch.nn.CrossEntropyLoss\n"
+AXOLOTL = "base_model: m\nmicro_batch_size: 1\nsequence_len: 9\nadapter: lora\n"
+UNSLOTH = "unsloth==2024.10.7\nunsloth-zoo==2025.3.8\ntransformers==4.50.0\n"
+DGL = "dgl==2.1.0\ntorch==2.2.2\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "listed", "record", "expected"),
+    [
+        ("a.yaml", AXOLOTL, UNSLOTH, "GC-0492", "dormant"),
+        ("a.yaml", AXOLOTL + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\n", UNSLOTH, "GC-0492", "dormant"),
+        ("a.yaml", AXOLOTL + "plugins:\n  - mine.FasterPlugin\n", UNSLOTH, "GC-0492", "affected"),
+        ("sft.yaml", FACTORY, UNSLOTH, "GC-0492", "dormant"),
+        ("sft.yaml", FACTORY + "use_unsloth: true\n", UNSLOTH, "GC-0492", "affected"),
+        ("sft.yaml", FACTORY, DGL, "GC-0594", "dormant"),
+        ("sft.sh", SWIFT, DGL, "GC-0594", "dormant"),
+        ("sft.sh", SWIFT + " --external_plugins mine.py", DGL, "GC-0594", "affected"),
+        ("tune.yaml", TUNE, DGL, "GC-0594", "dormant"),
+        ("tune.yaml", TUNE + "dataset:\n  _component_: graphs.texts\n", DGL, "GC-0594", "affected"),
+        ("tune.yaml", TUNE, "torchtune==0.3.1\ntorchao==0.7.0\n", "GC-0234", "affected"),
+        ("tune.yaml", TUNE, "unsloth==2025.1.1\ntransformers==5.0.0\n", "GC-0053", "dormant"),
+    ],
+)
+def test_a_tool_imports_what_it_does_and_nothing_else_that_is_listed(
+    tmp_path: Path, name: str, text: str, listed: str, record: str, expected: str
+) -> None:
+    (tmp_path / "requirements.txt").write_text(listed)
+    (tmp_path / name).write_text(text)
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=[record]).findings] == [expected]
+
+
+def test_code_beside_a_config_may_be_what_the_tool_is_told_to_run(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(DGL)
+    (tmp_path / "sft.yaml").write_text(FACTORY)
+    (tmp_path / "rewards.py").write_text(
+        "import dgl\nfrom transformers import AutoModel\n"
+        "def reward(graph):\n    return AutoModel.from_pretrained('m')(dgl.to_homogeneous(graph))\n"
+    )
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0594"]).findings] == ["affected"]
+
+
+def test_runs_of_which_one_alone_imports_a_package_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(UNSLOTH)
+    (tmp_path / "a.yaml").write_text(FACTORY)
+    (tmp_path / "b.yaml").write_text(FACTORY + "use_unsloth: true\n")
+    (found,) = gradcompat.check(tmp_path, only=["GC-0492"]).findings
+    assert found.finding.status == "affected"
+    assert [Path(one).name for one in found.finding.contexts] == ["b.yaml"]

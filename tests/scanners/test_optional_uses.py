@@ -1,0 +1,120 @@
+"""What a program uses only where options of its command line ask for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+import gradcompat
+
+PARSER = """
+import argparse
+import torch
+from torch.optim import SGD
+parser = argparse.ArgumentParser()
+parser.add_argument("--track", action="store_true")
+parser.add_argument("--logger", default="tensorboard")
+parser.add_argument("--run")
+parser.add_argument("--group")
+parser.add_argument("--local_rank", type=int, default=-1)
+args = parser.parse_args()
+"""
+TRAINING = """
+model = torch.nn.Linear(2, 1)
+optimizer = SGD(model.parameters(), lr=0.1)
+for batch in range(8):
+    loss = model(torch.ones(2)).sum()
+    loss.backward()
+    optimizer.step()
+"""
+LISTED = "wandb==0.17.1\nnumpy==2.0.0\ntorch==2.3.0\n"
+RECORD = "GC-0652"
+
+
+def status(folder: Path, program: str, launch: str = "", assume: Literal["usual", "none"] = "usual") -> str | None:
+    """What is found; None for nothing, as where a fact speaks against it."""
+    (folder / "requirements.txt").write_text(LISTED)
+    (folder / "train.py").write_text(program + TRAINING)
+    if launch:
+        (folder / "train.sh").write_text(f"python train.py {launch}\n")
+    found = gradcompat.check(folder, only=[RECORD], assume=assume).findings
+    return found[0].finding.status if found else None
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("if args.track:\n    import wandb\n    wandb.init()\n", "dormant"),
+        ("if not args.track:\n    import wandb\n    wandb.init()\n", "affected"),
+        ("if args.track:\n    pass\nelse:\n    import wandb\n    wandb.init()\n", "affected"),
+        ("if args.logger == 'wandb':\n    import wandb\n    wandb.init()\n", "dormant"),
+        ("if args.logger == 'tensorboard':\n    import wandb\n    wandb.init()\n", "affected"),
+        ("main = torch.cuda.is_available()\nif args.track and main:\n    import wandb\n    wandb.init()\n", "dormant"),
+        (
+            "main = torch.cuda.is_available()\nif main:\n"
+            "    if args.track:\n        import wandb\n        wandb.init()\n",
+            "dormant",
+        ),
+        (
+            "if args.track:\n    import wandb\n    wandb.init()\nelse:\n    import wandb\n    wandb.log({})\n",
+            "affected",
+        ),
+        # Launchers give it to each process.
+        ("if args.local_rank != -1:\n    import wandb\n    wandb.init()\n", "affected"),
+        # Either of two options is mostly given, though neither has a default.
+        (
+            "if args.run:\n    import wandb\n    wandb.init(args.run)\n"
+            "elif args.group:\n    import wandb\n    wandb.init(group=args.group)\n",
+            "affected",
+        ),
+        ("if args.run:\n    import wandb\n    wandb.init(args.run)\n", "dormant"),
+        # The import is run whatever the options are.
+        ("import wandb\nif args.track:\n    wandb.init()\n", "affected"),
+        ("from wandb import init\nif args.track:\n    init()\n", "affected"),
+    ],
+)
+def test_what_stands_behind_an_option_is_used_where_its_default_lets_it(
+    tmp_path: Path, body: str, expected: str
+) -> None:
+    assert status(tmp_path, PARSER + body) == expected
+
+
+BODY = "if args.track:\n    import wandb\n    wandb.init()\n"
+
+
+@pytest.mark.parametrize(
+    ("launch", "expected"),
+    [
+        ("--track", "affected"),
+        ("--logger wandb", None),
+        ("--track --logger x", "affected"),
+        ("$MORE", "affected"),
+    ],
+)
+def test_a_launch_says_what_its_options_are(tmp_path: Path, launch: str, expected: str | None) -> None:
+    assert status(tmp_path, PARSER + BODY, launch) == expected
+
+
+def test_without_presumptions_a_default_decides_nothing(tmp_path: Path) -> None:
+    assert status(tmp_path, PARSER + BODY, assume="none") == "conditional"
+
+
+def test_a_name_that_the_command_line_may_set_is_presumed_to_be_what_is_written(tmp_path: Path) -> None:
+    program = "import torch\nfrom torch.optim import SGD\ntrack = {}\nexec(open('configurator.py').read())\n"
+    body = "if track:\n    import wandb\n    wandb.init()\n"
+    assert status(tmp_path, program.format(False) + body) == "dormant"
+    assert status(tmp_path, program.format(True) + body) == "affected"
+    # The configurator reads configs that are named there, too.
+    assert status(tmp_path, program.format(False) + body, "config.py") == "affected"
+
+
+def test_one_of_two_options_leads_to_a_call(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("datasets==2.14.4\nfsspec==2024.2.0\ntorch==2.3.0\n")
+    loading = (
+        "from datasets import load_dataset\nif args.run:\n    data = load_dataset(args.run)\n"
+        "elif args.group:\n    data = load_dataset('imagefolder', data_files=args.group)\n"
+    )
+    (tmp_path / "train.py").write_text(PARSER + loading + TRAINING)
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0196"]).findings] == ["affected"]
