@@ -38,20 +38,26 @@ class _Call:
     parameters: frozenset[int]
     backward: int
     kept: Any  # on the device; None where there were no gradients
+    scale: Any  # that of a GradScaler whose factor is still in the gradients, on the device
 
 
 class ClippingWatch:
     """The calls since the last optimizer step."""
 
     def __init__(
-        self, instrumentation: Instrumentation, fail: Fail, before: Callable[[], int], after: Callable[[], None]
+        self,
+        instrumentation: Instrumentation,
+        fail: Fail,
+        before: Callable[[], tuple[int, Any]],
+        after: Callable[[], None],
     ) -> None:
         """Wrap torch's functions.
 
         Args:
             instrumentation: takes the wrappers off again.
             fail: is told of an error of the guard itself.
-            before: is called before gradients are clipped, and gives the backward passes of this step.
+            before: is called before gradients are clipped, and gives the backward passes of this step and the factor
+                that is still in the gradients, if there is one.
             after: is called when they are clipped.
         """
         self._fail = fail
@@ -69,7 +75,7 @@ class ClippingWatch:
 
     def remove(self) -> None:
         """Call nothing any more, and so hold nothing: whoever is called holds models and this."""
-        self._before, self._after = int, lambda: None
+        self._before, self._after = lambda: (0, None), lambda: None
 
     def wrap_frameworks(self) -> None:
         """Wrap what clips by itself, as far as the process has loaded it."""
@@ -85,11 +91,18 @@ class ClippingWatch:
 
     def add(self, readout: Readout) -> Callable[[], tuple[Clip, ...]]:
         """Add what has to be read from the device; call the result when it has been read."""
-        places = [(call, readout.add(call.kept)) for call in self._calls]
+        places = [(call, readout.add(call.kept), readout.add(call.scale)) for call in self._calls]
 
         def clips() -> tuple[Clip, ...]:
             return tuple(
-                Clip(call.by, call.parameters, call.backward, kept=readout.number(place, 1.0)) for call, place in places
+                Clip(
+                    call.by,
+                    call.parameters,
+                    call.backward,
+                    kept=readout.number(kept_at, 1.0),
+                    scale=readout.number(scale_at, 1.0),
+                )
+                for call, kept_at, scale_at in places
             )
 
         return clips
@@ -133,18 +146,18 @@ class ClippingWatch:
             self._end(by, parameters, *begun)
         return result
 
-    def _begin(self, parameters: list[Any]) -> tuple[int, list[tuple[int, Any]]] | None:
+    def _begin(self, parameters: list[Any]) -> tuple[int, Any, list[tuple[int, Any]]] | None:
         try:
-            return self._before(), _norms(parameters)
+            return *self._before(), _norms(parameters)
         except Exception as error:  # whatever it is, the run goes on
             self._fail(error)
             return None
 
-    def _end(self, by: _By, parameters: list[Any], passes: int, norms: list[tuple[int, Any]]) -> None:
+    def _end(self, by: _By, parameters: list[Any], passes: int, scale: Any, norms: list[tuple[int, Any]]) -> None:
         try:
             self._after()
             ids = frozenset(id(one) for one in parameters if one.requires_grad)
-            self._calls.append(_Call(by, ids, passes, _kept(norms, parameters)))
+            self._calls.append(_Call(by, ids, passes, _kept(norms, parameters), scale))
         except Exception as error:  # as above
             self._fail(error)
 

@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 import traceback
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -75,6 +76,7 @@ class Guard:
         self._matching: RecordMatching | None = None
         self._optimizers: set[int] = set()
         self._passed_over: set[int] = set()
+        self._evaluated: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._looked = self._updating = self._started = self._failed = False
         self._change = ""
         self._first_batches: list[list[int]] = []
@@ -130,6 +132,7 @@ class Guard:
         if self._observer is not None:
             self._observer.ranks.withdraw()
         self._observer = self._model = None
+        self._evaluated.clear()
         if self._matching is not None:
             self._matching.close()
         if self in _active:
@@ -216,8 +219,11 @@ class Guard:
             self._checkpoint.end()
         self.close()
 
-    def _watch(self, observer: Observer, model: Any) -> None:
-        observer.watch(model)
+    def _watch(self, observer: Observer, model: Any, *, evaluated: bool = False) -> None:
+        if evaluated:
+            observer.watch_evaluated(model)
+        else:
+            observer.watch(model)
         if deepspeed_engine.is_engine(model):
             self.asked.accumulation = self.asked.accumulation or deepspeed_engine.accumulation(model)
             self.asked.data_parallel = True
@@ -240,14 +246,20 @@ class Guard:
             self.facts = self.facts | new
             self._matching = RecordMatching(self.facts, self.options.python)
 
-    def _called(self, module: Any, _inputs: Any) -> None:
+    def _called(self, module: Any, inputs: tuple[Any, ...]) -> None:
         """Some module is called: one that trains and is not watched yet is a model."""
-        if id(module) in self._passed_over or not module.training or not loaded("torch").is_grad_enabled():
+        if id(module) in self._passed_over or not loaded("torch").is_grad_enabled():
             return
         observer = self._observer
         if observer is None:
             return
+        if not module.training:
+            if not observer.knows(module):  # a model that is watched notes them itself
+                self._evaluated.setdefault(id(module), module)
+                observer.note_inputs(inputs)
+            return
         if not observer.knows(module) and any(parameter.requires_grad for parameter in module.parameters()):
+            observer.note_inputs(inputs)
             self._watch(observer, module)
         self._passed_over.add(id(module))
 
@@ -275,6 +287,7 @@ class Guard:
             return self._go_on_unseen("optimizers step inside of backward")
         if observer is None or not observer.pending:
             return None
+        self._watch_evaluated(observer, optimizer)
         self._optimizers.add(id(optimizer))
         observer.hold(optimizer)
         if not self._updating:
@@ -301,6 +314,16 @@ class Guard:
         with loaded("torch").no_grad():
             observer.snapshot()
         return None
+
+    def _watch_evaluated(self, observer: Observer, optimizer: Any) -> None:
+        """A model that was called in evaluation mode is one that trains if an optimizer that steps holds it."""
+        held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+        for module in list(self._evaluated.values()):  # the outer ones were called first
+            if module.training or any(map(observer.knows, module.modules())):
+                continue
+            if any(one.requires_grad and id(one) in held for one in module.parameters()):
+                self._watch(observer, module, evaluated=True)
+        self._evaluated.clear()
 
     def _go_on_unseen(self, why: str) -> None:
         """No step can be looked at: a gradient is gone before the next one is there, or the model is in parts."""
@@ -476,10 +499,11 @@ class Guard:
             measured = self._steps[0].facts if self._steps else {}
             self._match_again({**measured, **{key: value for one in wrong for key, value in one.facts.items()}})
             records = self._records()
+            stopped = screen.stop_words(len(self._steps), updating=self._updating) if stopping else ""
             ids = [record.id for one in wrong for record in screen.explaining(one, records)[:1]]
             if ids and self._matching is not None:
                 self._change = self._matching.change(list(dict.fromkeys(ids)))
-            screen.say(screen.screen(wrong, records, self._change, stopping=stopping, warn_hint=_WARN))
+            screen.say(screen.screen(wrong, records, self._change, stopped=stopped, warn_hint=_WARN))
         if stopping:
             self._write(stopped=True)
 

@@ -191,8 +191,12 @@ class LossLedger:
             target=target.detach() if valid is not None and self.keep_targets else None,
             output=output if self.keep_outputs else None,
         )
-        output.register_hook(Harmless(call.receive, self._fail))
+        output.register_hook(Harmless(functools.partial(self._receive, call), self._fail))
         return call
+
+    def _receive(self, call: LossCall, gradient: Any) -> None:
+        if self.in_backward:  # `torch.autograd.grad` is called for something else than a step: an attack, a penalty
+            call.receive(gradient)
 
 
 def merged(terms: Sequence[tuple[str, LossTerm]]) -> tuple[LossTerm, ...]:

@@ -101,12 +101,14 @@ class Clip:
         parameters: numbers of the trainable parameters that it was given.
         backward: passes of this step before it.
         kept: of the gradients; 1 if they were below the limit.
+        scale: factor of a GradScaler that was still in the gradients; 1 if there was none.
     """
 
     by: Literal["norm", "value"]
     parameters: frozenset[int]
     backward: int
     kept: float
+    scale: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,8 @@ class Step:
         rates: learning rates of the parameter groups.
         schedule: None if no scheduler has moved yet.
         loss_scale: factor of a GradScaler.
-        evaluating: modules with an effect (dropout) that are in evaluation mode, by class.
+        evaluating: modules that act differently in training and are in evaluation mode, by class; None where no model
+            was seen.
         batch: of the first micro-batch, in step 1.
         compiled: torch.compile has a part of the model.
         engine: of DeepSpeed, which may divide gradients behind the loss.
@@ -223,7 +226,7 @@ class Step:
     rates: tuple[float, ...] = ()
     schedule: Schedule | None = None
     loss_scale: float = 1.0
-    evaluating: tuple[str, ...] = ()
+    evaluating: tuple[str, ...] | None = ()
     batch: Batch | None = None
     compiled: bool = False
     engine: bool = False

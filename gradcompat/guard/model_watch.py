@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gradcompat.guard.instrumentation import Fail, Harmless, Instrumentation, loaded
@@ -11,6 +11,7 @@ SAMPLED_TENSORS = 8
 SAMPLED_ELEMENTS = 256
 MOVING_ELEMENTS = 32
 _DROPOUT = "Dropout"
+_BATCH_NORM = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm")
 
 
 def are_copies(held: list[Any], models: list[ModelWatch]) -> bool:
@@ -143,11 +144,20 @@ class ModelWatch:
         return ran
 
     def evaluating(self) -> tuple[str, ...]:
-        """Classes of dropout modules that ask for a probability above 0 and are in evaluation mode."""
+        """Classes of modules that would act differently in training and are in evaluation mode.
+
+        A dropout counts that asks for a probability above 0, but for one inside of a part in evaluation mode of which
+        nothing trains: whoever freezes a part turns its noise off. Whoever puts batch normalisation into evaluation
+        mode keeps its averages as they are; so it counts only where the whole model is in that mode.
+        """
         return tuple(
             type(module).__name__
-            for module in self.model.modules()
-            if _DROPOUT in type(module).__name__ and getattr(module, "p", None) and not module.training
+            for module in dict.fromkeys(_in_use(self.model))
+            if not module.training
+            and (
+                (_DROPOUT in type(module).__name__ and getattr(module, "p", None))
+                or (not self.model.training and type(module).__name__ in _BATCH_NORM and _trains(module))
+            )
         )
 
     def without_gradient(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -253,6 +263,19 @@ class ModelWatch:
         self._untouched = None
         self._with_graph.clear()
         self._without_graph.clear()
+
+
+def _in_use(module: Any) -> Iterator[Any]:
+    """A module and those below it, but for parts in evaluation mode that have parameters and train none."""
+    if not module.training and not _trains(module) and next(module.parameters(), None) is not None:
+        return
+    yield module
+    for child in module.children():
+        yield from _in_use(child)
+
+
+def _trains(module: Any) -> bool:
+    return any(parameter.requires_grad for parameter in module.parameters())
 
 
 def whole_size(parameter: Any) -> int:

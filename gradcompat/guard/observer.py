@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from gradcompat.guard import collective, deepspeed_engine, fsdp
 from gradcompat.guard.clipping_watch import ClippingWatch
 from gradcompat.guard.detectors import auxiliary_loss, objective_weight
 from gradcompat.guard.first_batch import BatchReading
-from gradcompat.guard.instrumentation import Fail, Instrumentation, loaded
+from gradcompat.guard.instrumentation import Fail, Harmless, Instrumentation, loaded
 from gradcompat.guard.judgement import local_errors
 from gradcompat.guard.loss_calls import LossCall, LossLedger, merged
 from gradcompat.guard.measurement import (
@@ -30,15 +30,25 @@ from gradcompat.guard.readout import Readout
 
 NOISE = 1e-5  # of the gradient's norm: below it a tensor's gradient is rounding (the bias of a key projection)
 _MOST_MODELS = 8
+_MOST_NODES = 64  # of the graph behind an input
 _DIGEST = 1 << 20
 
 
 @dataclass
 class _Pending:
-    """One backward pass whose numbers are still on the device."""
+    """One backward pass whose numbers are still on the device.
+
+    Attributes:
+        calls: of loss functions.
+        root: the loss.
+        evaluating: modules in evaluation mode, by class.
+        of_inputs: what the model was called with asks for a gradient of its own (an attack, a saliency map).
+    """
 
     calls: list[LossCall]
     root: Any
+    evaluating: tuple[str, ...] = ()
+    of_inputs: bool = False
 
 
 @dataclass
@@ -87,15 +97,18 @@ class Observer:
         self._fail = fail
         self._pending: list[_Pending] = []
         self._scaler: Any = None
+        self._scaling: Any = None  # has scaled a loss of which backward is not called yet
+        self._unscaled = False
         self._resting: Any = None
         self._reading: BatchReading | None = None
-        self._evaluating: tuple[str, ...] = ()
+        self._of_inputs = False
         self.before_backward: Callable[[], None] = lambda: None
         self._held: dict[int, Any] = {}
         self._optimizers = 0
         instrumentation.wrap(torch.autograd, "backward", self._backward)
         scaler = getattr(getattr(torch, "amp", None), "GradScaler", None) or torch.cuda.amp.GradScaler
         instrumentation.wrap(scaler, "scale", self._scale)
+        instrumentation.wrap(scaler, "unscale_", self._unscale)
         instrumentation.wrap(scaler, "update", self._update)
 
     @property
@@ -109,11 +122,18 @@ class Observer:
         self.clipping.wrap_frameworks()
         if len(self.models) < _MOST_MODELS:
             self.models.append(ModelWatch(model, self._instrumentation, self._fail))
+            self._instrumentation.keep(model.register_forward_pre_hook(Harmless(self._noting, self._fail)))
             if self._reading is None:
                 self._reading = BatchReading(model, self._fail)
                 if self.asked.packing:
                     self._reading.test_packing(self.ledger, sharded=self.models[0].sharded)
                 self._reading.attach(self._instrumentation)
+
+    def watch_evaluated(self, model: Any) -> None:
+        """Watch a model that trains in evaluation mode, which shows when an optimizer that holds it steps."""
+        self.watch(model)
+        last = self._pending[-1]
+        last.evaluating = last.evaluating or self.models[-1].evaluating()
 
     @property
     def together(self) -> bool:
@@ -139,6 +159,7 @@ class Observer:
         """Forget the step that was begun."""
         self._pending = []
         self._scaler = None
+        self._unscaled = False
         self.clipping.clear()
         for watch in self.models:
             watch.clear()
@@ -151,6 +172,8 @@ class Observer:
         calls_before = self.ledger.take()
         self.before_backward()
         self.ledger.calls = calls_before
+        if self._scaling is not None:  # the step before is over, and with it what it was scaled by
+            self._scaler, self._scaling = self._scaling, None
         self._begin_pass()
         self.ledger.in_backward = True
         try:
@@ -162,28 +185,44 @@ class Observer:
             roots: Any = arguments[0] if arguments else keywords.get("tensors")
             root = roots if loaded("torch").is_tensor(roots) else roots[0]
             if root.numel() == 1:
-                self._pending.append(_Pending(calls, root.detach().clone()))
+                evaluating = tuple(name for watch in self.models for name in watch.evaluating())
+                self._pending.append(_Pending(calls, root.detach().clone(), evaluating, self._of_inputs))
+                self._of_inputs = False
             for watch in self.models:
                 watch.forget_delivered()
-            if not self._evaluating:
-                self._evaluating = tuple(name for watch in self.models for name in watch.evaluating())
         except Exception as error:  # whatever it is, the run goes on
             self._fail(error)
         return result
 
     def _begin_pass(self) -> None:
         try:
+            if self._pending and all(one.of_inputs for one in self._pending) and self._are_erased():
+                scaler = self._scaler
+                self.discard()  # those were not for this step
+                self._scaler = scaler
             for watch in self.models:
                 watch.remember_gradients()
                 watch.forget_resting()
         except Exception as error:  # as above
             self._fail(error)
 
-    def _before_clipping(self) -> int:
+    def _noting(self, _module: Any, inputs: tuple[Any, ...]) -> None:
+        self.note_inputs(inputs)
+
+    def note_inputs(self, inputs: Iterable[Any]) -> None:
+        """A model is called with these, for the next backward pass."""
+        self._of_inputs = self._of_inputs or any(map(_asks_for_gradient, inputs))
+
+    def _are_erased(self) -> bool:
+        """Whether somebody has zeroed the gradients of all models since the last backward pass."""
+        gradients = [one.parameter.grad for watch in self.models for one in watch.sums]
+        return not any(one is not None and (one.is_sparse or bool((one != 0).any())) for one in gradients)
+
+    def _before_clipping(self) -> tuple[int, Any]:
         for watch in self.models:
             for one in watch.sums:
                 one.before_clipping(self.pending)
-        return self.pending
+        return self.pending, None if self._unscaled else getattr(self._scaler, "_scale", None)
 
     def _after_clipping(self) -> None:
         for watch in self.models:
@@ -191,7 +230,11 @@ class Observer:
                 one.after_clipping()
 
     def _scale(self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        self._scaler = arguments[0]
+        self._scaling = arguments[0]
+        return function(*arguments, **keywords)
+
+    def _unscale(self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        self._unscaled = True
         return function(*arguments, **keywords)
 
     def _update(self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -240,7 +283,7 @@ class Observer:
             rates=tuple(float(group["lr"]) for group in optimizer.param_groups if "lr" in group),
             schedule=self.optimizers.schedule(optimizer),
             loss_scale=scale,
-            evaluating=self._evaluating,
+            evaluating=next((one.evaluating for one in self._pending if one.evaluating), ()) if self.models else None,
             batch=reading.batch(readout) if reading is not None else None,
             engine=any(deepspeed_engine.is_engine(watch.model) for watch in self.models),
             compiled=any(watch.compiled for watch in self.models),
@@ -496,6 +539,23 @@ def _square(parameter: Any) -> Any:
 
 def _held(optimizer: Any) -> dict[int, Any]:
     return {id(parameter): parameter for group in optimizer.param_groups for parameter in group["params"]}
+
+
+def _asks_for_gradient(tensor: Any) -> bool:
+    """Whether a tensor is computed from one that is no parameter and gets a gradient, as far as a short look shows."""
+    torch = loaded("torch")
+    if not torch.is_tensor(tensor) or not tensor.requires_grad:
+        return False
+    if tensor.is_leaf:
+        return not isinstance(tensor, torch.nn.Parameter)
+    nodes = [tensor.grad_fn]
+    for node in nodes:  # grows meanwhile
+        leaf = getattr(node, "variable", None)
+        if leaf is not None and not isinstance(leaf, torch.nn.Parameter):
+            return True
+        if len(nodes) < _MOST_NODES:
+            nodes += [one for one, _ in node.next_functions if one is not None]
+    return False
 
 
 def _loaded(optimizer: Any) -> Literal["somewhere"] | None:

@@ -43,16 +43,29 @@ def explaining(finding: Finding, records: Sequence[Record]) -> list[Record]:
     return sorted((record for record in records if wanted.keys() & set(record.categories)), key=distance)
 
 
-def screen(
-    findings: Sequence[Finding], records: Sequence[Record], change: str, *, stopping: bool, warn_hint: str
-) -> str:
+def stop_words(steps: int, *, updating: bool) -> str:
+    """Where the run ends.
+
+    Args:
+        steps: that were measured, the one at hand included.
+        updating: the update of the last of them is not made.
+    """
+    made = steps - updating
+    if not made:
+        return f"before the update, with exit status {STOPPED}; nothing was changed"
+    if updating:
+        return f"before the update of step {steps}, with exit status {STOPPED}"
+    return f"behind the update of step {steps}, with exit status {STOPPED}"
+
+
+def screen(findings: Sequence[Finding], records: Sequence[Record], change: str, *, stopped: str, warn_hint: str) -> str:
     """The screen of a defect.
 
     Args:
         findings: new ones, the worst first.
         records: all that apply here.
         change: what ``gradcompat plan`` changes; empty if nothing is known.
-        stopping: the run ends here, before the update.
+        stopped: where the run ends; empty if it goes on.
         warn_hint: how to go on anyway.
     """
     lines = []
@@ -67,21 +80,29 @@ def screen(
             )
     if change:
         lines += _wrapped("  change    ", change)
-    if stopping:
-        lines += _wrapped("  stopped   ", f"before the update, with exit status {STOPPED}; nothing was changed")
+    if stopped:
+        lines += _wrapped("  stopped   ", stopped)
         lines += _wrapped("  go on     ", warn_hint)
     return "\n".join(lines)
 
 
 def end_line(steps: int, judgement: Judgement) -> str:
     """What was verified, what was noted and what was not verified."""
-    verified = ", ".join(judgement.clean) or "nothing"
+    whole = [what for what in judgement.clean if what not in judgement.unverified]
+    verified = ", ".join(whole) or "nothing"
     line = f"gradcompat guard: {steps} step{'s' if steps != 1 else ''} verified: {verified}"
     notes = [one.text for one in judgement.findings if one.level == "note"]
     if notes:
         line += "; noted: " + "; ".join(notes)
-    if judgement.unverified:
-        line += "; not verified: " + ", ".join(f"{what} ({why})" for what, why in judgement.unverified.items())
+    # Of what has a finding above a note, that is said, and not what kept other steps from being judged.
+    wrong = {one.detector for one in judgement.findings if one.level != "note"}
+    open_ = [(what, why) for what, why in judgement.unverified.items() if what not in wrong]
+    for label, some in (
+        ("not verified in every step", [one for one in open_ if one[0] in judgement.verified]),
+        ("not verified", [one for one in open_ if one[0] not in judgement.verified]),
+    ):
+        if some:
+            line += f"; {label}: " + ", ".join(f"{what} ({why})" for what, why in some)
     return line
 
 

@@ -310,6 +310,7 @@ def test_a_test_by_forward_passes_that_is_not_possible_is_said() -> None:
 
 def test_evaluation_mode_in_training() -> None:
     assert told(evaluation_mode.judge(step(1.0, evaluating=("Dropout",)), ())) == [("evaluation mode", "warning")]
+    assert as_list(evaluation_mode.judge(step(1.0, evaluating=None), ())) == []
 
 
 def test_replicas_that_differ_and_data_that_repeat() -> None:
@@ -355,6 +356,13 @@ def test_clipping_once(clips: list[Any], accumulation: int | None, outcome: obje
     calls = tuple(Clip(by, frozenset({group}), backward, kept) for by, group, backward, kept in clips)
     found = as_list(clipping.judge(step(1.0, clips=calls, accumulation=accumulation), ()))
     assert [one.level if isinstance(one, Finding) else type(one) for one in found] == ([outcome] if outcome else [])
+
+
+def test_clipping_before_the_factor_of_the_scaler_is_out() -> None:
+    (found,) = as_list(clipping.judge(step(1.0, clips=(Clip("norm", frozenset({0}), 1, 0.5, scale=65536.0),)), ()))
+    assert isinstance(found, Finding)
+    assert "scaler.unscale_(optimizer)" in found.text
+    assert as_list(clipping.judge(step(1.0, clips=(Clip("norm", frozenset({0}), 1, 1.0, scale=65536.0),)), ())) == []
 
 
 def test_a_gradient_of_an_earlier_step() -> None:

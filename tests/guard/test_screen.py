@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 from gradcompat.guard.detectors import objective_weight
-from gradcompat.guard.findings import Finding, GuardStop
+from gradcompat.guard.findings import Finding, GuardStop, Unverified, Verified
 from gradcompat.guard.judgement import Judgement, local_errors
 from gradcompat.guard.matched_records import Record
 from gradcompat.guard.run_report import report, write
-from gradcompat.guard.screen import end_line, explaining, screen, start_line
+from gradcompat.guard.screen import end_line, explaining, screen, start_line, stop_words
 from tests.guard.steps import gradients, step
 
 SCALE = Record("GC-1", "Gradients grow by the factor gradient_accumulation_steps", ("gradient-scale",), "error")
@@ -28,7 +28,9 @@ def test_the_screen_of_a_defect() -> None:
     judgement = wrong()
     hint = "`gradcompat run --on-defect warn`"
     change = "upgrade transformers 4.49.0 to 4.52.1"
-    assert screen(judgement.findings, (OTHER, WEIGHTS, SCALE), change, stopping=True, warn_hint=hint) == (
+    assert screen(
+        judgement.findings, (OTHER, WEIGHTS, SCALE), change, stopped=stop_words(1, updating=True), warn_hint=hint
+    ) == (
         "gradcompat guard: error: the gradients of step 1 are 4 times too large\n"
         "  (gradient_accumulation_steps): their weight is 4, 1 is right\n"
         "  record    GC-1: Gradients grow by the factor gradient_accumulation_steps\n"
@@ -40,9 +42,24 @@ def test_the_screen_of_a_defect() -> None:
 
 
 def test_a_defect_that_no_record_explains_offers_a_report() -> None:
-    text = screen(wrong().findings, (OTHER,), "", stopping=False, warn_hint="")
+    text = screen(wrong().findings, (OTHER,), "", stopped="", warn_hint="")
     assert "record    none explains it; `gradcompat knowledge new --from gradcompat-guard.json`" in text
     assert "stopped" not in text
+
+
+def test_the_screen_says_what_was_updated_before_the_run_was_stopped() -> None:
+    assert stop_words(2, updating=True) == "before the update of step 2, with exit status 86"
+    assert stop_words(2, updating=False) == "behind the update of step 2, with exit status 86"
+
+
+def test_what_one_step_left_open_is_not_said_to_be_verified() -> None:
+    judgement = Judgement()
+    judgement.add([Verified("a"), Verified("b"), Unverified("b", "why"), Unverified("c", "no")])
+    assert end_line(2, judgement) == (
+        "gradcompat guard: 2 steps verified: a; not verified in every step: b (why); not verified: c (no)"
+    )
+    judgement.add([Finding("c", "warning", "wrong", {}, ())])
+    assert end_line(2, judgement).endswith("verified: a; not verified in every step: b (why)")
 
 
 def test_the_closest_record_comes_first() -> None:

@@ -1,4 +1,4 @@
-"""Clipping that was asked for happens, and happens once."""
+"""Clipping that was asked for happens, happens once, and of gradients as they are without a GradScaler's factor."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ CLIPPED = 0.99  # of the gradients are kept at most by a call that has clipped s
 
 def judge(step: Step, _earlier: Sequence[Step]) -> Iterator[Outcome]:
     """No gradient of a larger norm than ``max_grad_norm`` reaches the optimizer, and none is clipped twice."""
-    repeated = list(_repeated(step))
-    yield from repeated
+    wrong = [*_repeated(step), *_scaled(step)]
+    yield from wrong
     norm = step.gradients.norm if step.gradients is not None else None
     limit = step.max_grad_norm
     if norm is None or not limit:
-        if _effective(step) and not repeated:
+        if _effective(step) and not wrong:
             yield Verified("clipping")
-        elif limit and not repeated:
+        elif limit and not wrong:
             yield Unverified("clipping", "the norm of all gradients cannot be read (DeepSpeed)")
         return
     if norm <= limit * (1 + TOLERANCE):
-        if not repeated:
+        if not wrong:
             yield Verified("clipping")
         return
     yield Finding(
@@ -62,3 +62,18 @@ def _repeated(step: Step) -> Iterator[Finding]:
             ("clipping", "gradient-scale", "wrong-gradient"),
         )
         return
+
+
+def _scaled(step: Step) -> Iterator[Finding]:
+    """A limit that does not count the factor of the GradScaler is as many times too small."""
+    for one in _effective(step):
+        if one.scale != 1:
+            yield Finding(
+                "clipping",
+                "warning",  # the limit may have been multiplied, too
+                f"gradients are clipped with the GradScaler's factor {one.scale:g} still in them, so that a limit "
+                f"counts as 1/{one.scale:g} of what it says: scaler.unscale_(optimizer) belongs before it",
+                {"scale": one.scale, "right": 1.0},
+                ("clipping", "gradient-scale"),
+            )
+            return

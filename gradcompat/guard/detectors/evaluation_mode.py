@@ -10,14 +10,26 @@ from gradcompat.guard.measurement import Step
 
 def judge(step: Step, _earlier: Sequence[Step]) -> Iterator[Outcome]:
     """No dropout that asks for a probability above 0 is in evaluation mode in a training step."""
+    if step.evaluating is None:
+        return
     if not step.evaluating:
         yield Verified("evaluation mode")
         return
-    classes = ", ".join(sorted(set(step.evaluating)))
+    classes = sorted(set(step.evaluating))
+    effects = [
+        effect
+        for effect, found in (
+            ("dropout is off", any("Dropout" in one for one in classes)),
+            ("batch normalization uses its running averages", any("BatchNorm" in one for one in classes)),
+        )
+        if found
+    ]
+    count = len(step.evaluating)
     yield Finding(
         "evaluation mode",
         "warning",
-        f"{len(step.evaluating)} modules are in evaluation mode while the model trains ({classes}): dropout is off",
+        f"{count} module{'s are' if count > 1 else ' is'} in evaluation mode while the model trains "
+        f"({', '.join(classes)}): {' and '.join(effects)}",
         {"evaluating": len(step.evaluating), "right": 0},
         ("behaviour-change",),
     )

@@ -26,6 +26,7 @@ def judge_run(run: Run) -> Iterator[Outcome]:
     why = " (updates are below the precision of bfloat16 or float16)" if run.still_low_precision else ""
     if run.moved == 0:
         text = f"no parameter has moved in {len(run.steps)} steps{why}"
+        text += "" if run.held else "; the optimizer holds none of them"
         yield Finding("movement", "error", text, measured, ("no-op-training", "optimizer", "dtype"))
         return
     text = f"{len(run.still)} of {total} tensors have not moved in {len(run.steps)} steps, {run.still[0]} first{why}"
