@@ -146,10 +146,16 @@ def scan(document: Document) -> Context:
 
 
 def _distils(config: Config) -> bool:
-    """Is the plugin named that reads the keys of knowledge distillation, or one of the project's own?"""
+    """Is the plugin named that reads the keys of knowledge distillation, or one of the project's own?
+
+    The plugin of axolotl puts its trainer in where `kd_trainer` says so alone.
+    """
     plugins = values_of(config, "plugins")
     return plugins is None or any(
-        not isinstance(name, str) or name.startswith(_DISTILLATION) or not name.startswith(_PLUGINS) for name in plugins
+        not isinstance(name, str)
+        or (name.startswith(_DISTILLATION) and bool(config.top.get("kd_trainer")))
+        or not name.startswith(_PLUGINS)
+        for name in plugins
     )
 
 

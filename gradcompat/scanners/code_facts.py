@@ -56,6 +56,7 @@ from gradcompat.scanners.named_optimizers import named_optimizer
 from gradcompat.scanners.object_history import calls_behind
 from gradcompat.scanners.option_branches import switches
 from gradcompat.scanners.option_defaults import CLIS, Option, fields, is_option, option_of
+from gradcompat.scanners.own_zeroing import clears_gradients
 from gradcompat.scanners.pipeline_losses import gets_float_loss
 from gradcompat.scanners.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.stream_order import manner_of_stream
@@ -624,6 +625,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     head, _, last = name.rpartition(".")
     if last == "PipelineModule" and gets_float_loss(call, found.names, step.scope):
         found.symbol("deepspeed.PipelineModule.float_loss", call)
+    if name == "deepspeed.initialize" and clears_gradients(call, found.names):
+        found.symbol("deepspeed.initialize.zero_grad", call)
     if known(name) is not None:
         _known(found, step, call, name)
     elif name in ("os.environ.setdefault", "os.putenv") and len(call.args) == 2:

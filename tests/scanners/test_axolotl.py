@@ -87,7 +87,11 @@ HEAD = "base_model: m\nsequence_len: 8\nmicro_batch_size: 1\nrl: kto\n"
         ("auto_resume_from_checkpoints: true", {"training.resume_from_checkpoint": None}),
         ("auto_resume_from_checkpoints: false", {}),
         ("per_device_train_batch_size: 4", {}),  # not axolotl's name for it
-        ("kd_ce_alpha: 0.3\nplugins: [axolotl.integrations.kd.KDPlugin]", {"training.kd_ce_alpha": 0.3}),
+        (
+            "kd_ce_alpha: 0.3\nkd_trainer: true\nplugins: [axolotl.integrations.kd.KDPlugin]",
+            {"training.kd_ce_alpha": 0.3},
+        ),
+        ("kd_ce_alpha: 0.3\nplugins: [axolotl.integrations.kd.KDPlugin]", {}),
         ("kd_ce_alpha: 0.3\nplugins: [ours.plugins.Distillation]", {"training.kd_ce_alpha": 0.3}),
         ("kd_ce_alpha: 0.3\nplugins: [axolotl.integrations.liger.LigerPlugin]", {}),
         ("kd_ce_alpha: 0.3", {}),
