@@ -138,6 +138,15 @@ LEFT_OUT = (
         default=_of_trl("gradient_accumulation_steps"),  # 8 for GRPO of 0.14.0
         frameworks=(_TRL,),
     ),
+    *(
+        LeftOut(
+            key="training.per_device_train_batch_size",
+            default=of("per_device_train_batch_size"),
+            frameworks=frameworks,
+            unless=(("axolotl", "*"), ("ms-swift", "*")),  # whose own arguments have 1
+        )
+        for of, frameworks in ((_argument, (_TRAINER, _SENTENCES)), (_of_trl, (_TRL,)))
+    ),
     LeftOut(
         key="training.gradient_accumulation_steps",
         default=Argument(
@@ -276,6 +285,7 @@ LEFT_OUT = (
         for name in (
             *("loss_type", "temperature", "vllm_mode", "mask_truncated_completions"),
             *("vllm_enable_sleep_mode", "vllm_importance_sampling_correction"),
+            "per_device_train_batch_size",  # 1 in 0.14.0
         )
     ),
     LeftOut(

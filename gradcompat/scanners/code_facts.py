@@ -239,6 +239,14 @@ def _gathered(
                     found.symbol("group.lr", node)
             case ast.Subscript(slice=ast.Constant(value=0)):
                 found.mentioned.add(FIRST)
+    if found.resumed and not any(found.resumed) and "resume_from_checkpoint" not in found.mentioned:
+        # A Trainer goes on from what `train` is given; what its arguments name it leaves to the program.
+        of_arguments = {setting for one in found.alternatives for setting in one.stated}
+        found.settings = [
+            setting
+            for setting in found.settings
+            if setting.key != "training.resume_from_checkpoint" or setting not in of_arguments
+        ]
     if not found.parsers:
         found.settings = agreed(found.settings, found.alternatives)
     return found, steps[0]
@@ -843,6 +851,8 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
             found.state(step, key, value)
     if method == "train":
         kinds = found.names.type_of(called.value, step.scope)
+        if any(_TRAINERS.fullmatch(kind) and "lightning" not in kind for kind in kinds):
+            found.resumed.append(bool(call.args or call.keywords))
         trainer = any(kind.startswith("transformers.") and _TRAINERS.fullmatch(kind) for kind in kinds)
         found.called.append(Called((TRAIN if trainer else "?.train",), call))
     if method in ("gradient_checkpointing_enable", "activation_checkpointing_enable", "enable_gradient_checkpointing"):

@@ -66,6 +66,7 @@ class Findings:
         mentioned: attributes and methods that occur.
         hidden: a model is given to code of somebody else.
         called: every call whose name is known, and every one of a method ``train``.
+        resumed: of each call of ``train`` of a Trainer of transformers or its heirs whether it is given anything.
         options: options of the command line, by the attribute that has their value.
         switches: those fields of the arguments of a trainer that the project adds.
         blocks: the parts of the module that may not be run, once somebody has asked.
@@ -117,6 +118,7 @@ class Findings:
     mentioned: set[str] = field(default_factory=set)
     hidden: bool = False
     called: list[Called] = field(default_factory=list)
+    resumed: list[bool] = field(default_factory=list)
     options: dict[str, Option] = field(default_factory=dict)
     switches: dict[str, Option] = field(default_factory=dict)
     blocks: list[Block] | None = None

@@ -143,6 +143,8 @@ def presumably(run: Environment, key: str, *values: str) -> Environment:
 
 
 FORWARD = "model.forward_takes_kwargs"
+BATCH_SIZE = "training.per_device_train_batch_size"
+OF_GRPO = ("training.method", "grpo")
 PARALLEL = stating(run_of(("transformers", "4.57.1")), "distributed.processes", 4)
 GRPO = stating(run_of(("trl", "0.24.0"), ("transformers", "4.57.1"), framework="trl"), "training.method", "grpo")
 CHECKPOINTED = run_of(("transformers", "4.57.6"), ("trl", "0.26.2"), gradient_checkpointing=True)
@@ -173,6 +175,12 @@ WITH_TRL_1 = run_of(("transformers", "4.57.6"), ("trl", "1.0.0"), gradient_check
         (run_of(("lightning", "2.1.0"), framework="lightning"), "training.gradient_accumulation_steps", 1),
         (run_of(("trl", "0.8.6"), ("transformers", "4.40.0"), framework="trl"), "precision.mode", "no"),
         (run_of(("transformers", "4.36.1")), "model.use_cache", True),
+        (run_of(("transformers", "4.49.0")), BATCH_SIZE, 8),
+        (run_of(("transformers", "4.52.3"), ("axolotl", "0.10.0")), BATCH_SIZE, None),
+        (run_of(("trl", "0.12.1"), ("transformers", "4.46.3"), framework="trl"), BATCH_SIZE, 8),
+        (run_of(("trl", "0.14.0"), ("transformers", "4.48.2"), framework="trl"), BATCH_SIZE, None),  # GRPO has 1
+        (stating(run_of(("trl", "0.14.0"), ("transformers", "4.48.2"), framework="trl"), *OF_GRPO), BATCH_SIZE, 1),
+        (stating(GRPO, BATCH_SIZE, 2), BATCH_SIZE, None),
         (GRPO, "training.loss_type", "dapo"),
         (GRPO, "training.temperature", 1.0),
         (run_of(("trl", "0.24.0"), ("transformers", "4.57.1"), framework="trl"), "training.loss_type", None),

@@ -387,6 +387,26 @@ def test_an_option_guards_what_resumes(line: str, by_option: bool | None) -> Non
     assert [one.flags for one in context.defaults] == ([("resume",)] if by_option else [])
 
 
+@pytest.mark.parametrize(
+    ("trained", "resumes"),
+    [
+        ("trainer.train()", None),  # what the arguments name, the Trainer does not look at
+        ("trainer.train(resume_from_checkpoint=arguments.resume_from_checkpoint)", True),
+        ("last = arguments.resume_from_checkpoint\ntrainer.train(last)", True),
+        ("trainer.train(resume_from_checkpoint=True)", True),
+        ("launch(trainer)", True),
+    ],
+)
+def test_a_trainer_goes_on_from_what_train_is_given(trained: str, resumes: bool | None) -> None:
+    text = (
+        "from transformers import Trainer, TrainingArguments\n"
+        "arguments = TrainingArguments('out', resume_from_checkpoint='out/checkpoint-5')\n"
+        f"trainer = Trainer(model=model, args=arguments)\n{trained}\n"
+    )
+    stated = [one.value for one in of_text(text).settings if one.key == "training.resume_from_checkpoint"]
+    assert (True in stated) is bool(resumes), stated
+
+
 AVERAGING = """\
 import argparse
 from diffusers.training_utils import EMAModel
