@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
+from packaging.version import Version
+
 from gradcompat.model.environment import Package, SettingValue
 from gradcompat.presumptions.usual import BROUGHT_BY
 from gradcompat.versions import parse_version
@@ -30,4 +32,4 @@ def _lacking(release: str) -> frozenset[SettingValue]:
     version = parse_version(release)
     if version is None:
         return frozenset()
-    return frozenset(model for model, first in BROUGHT_BY.items() if version < parse_version(first))
+    return frozenset(model for model, first in BROUGHT_BY.items() if version < Version(first))

@@ -14,7 +14,7 @@ from gradcompat.knowledge.load import load
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Finding
-from gradcompat.model.issue import CodeRemedy, ModelTerm, PackageAbsentTerm, SymbolAbsentTerm, SymbolTerm, Term
+from gradcompat.model.issue import CodeRemedy, Level, ModelTerm, PackageAbsentTerm, SymbolAbsentTerm, SymbolTerm, Term
 from gradcompat.model.report import ReportedFinding
 from gradcompat.presumptions import presumer as presuming
 from gradcompat.presumptions.engines import named_engines
@@ -345,7 +345,7 @@ def test_ranges_that_are_resolved_together_go_together(tmp_path: Path, name: str
         (ModelTerm(classes=("Gemma2For*",)), "error", False),  # one run in twenty
     ],
 )
-def test_nobody_is_asked_about_a_note_or_a_rarity_for_its_own_sake(term: Term, level: str, *, asked: bool) -> None:
+def test_nobody_is_asked_about_a_note_or_a_rarity_for_its_own_sake(term: Term, level: Level, *, asked: bool) -> None:
     stated = replace(environment(package("torch", "2.5.1")), engines=frozenset())
     record = issue((versions("torch"), term), identifier="GC-0001", level=level)
     parts = parts_of(ReportedFinding(finding=one, advice=None) for one in match(stated, [record], NAMES))

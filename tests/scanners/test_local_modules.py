@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.comparison import texts
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
@@ -428,5 +429,5 @@ def test_a_function_that_nothing_in_a_program_names_is_not_run(around: str, used
         f"def train():\n    pl.Trainer(max_epochs=1).fit(model)\n{around}"
     )
     context = scan(Document("train.py", program))
-    symbols = {name for one in context.settings if one.key == "code.symbols" for name in one.value or ()}
+    symbols = {name for one in context.settings if one.key == "code.symbols" for name in texts(one.value)}
     assert ("pytorch_lightning.Trainer.add_argparse_args" in symbols) is used

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.comparison import texts
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context
@@ -1998,4 +1999,4 @@ def test_how_activations_are_recomputed_where_they_are() -> None:
 def test_calls_with_options_that_are_filled_by_statements(filling: str, call: str) -> None:
     program = f"import torch\nfrom torch.nn import Linear as build\nkw = dict(y=2)\n{filling}\nbuild(**kw)\n"
     (calls,) = [one.value for one in of_text(program).settings if one.key == "code.calls"]
-    assert [one for one in calls or () if "Linear" in one] == [call.replace("build", "torch.nn.Linear")]
+    assert [one for one in texts(calls) if "Linear" in one] == [call.replace("build", "torch.nn.Linear")]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.comparison import texts
 from gradcompat.formats.document import read_document
 from gradcompat.root import root_of_folder
 from gradcompat.scanners.python_code import scan
@@ -88,6 +89,6 @@ def test_two_programs_of_a_folder_have_what_each_of_them_calls(tmp_path: Path) -
     used = []
     for name in ("first.py", "second.py"):
         context = scan(read_document(tmp_path / name, name, root))
-        symbols = {one for setting in context.settings if setting.key == "code.symbols" for one in setting.value or ()}
+        symbols = {one for setting in context.settings if setting.key == "code.symbols" for one in texts(setting.value)}
         used.append(any(one.startswith("transformers.") for one in symbols))
     assert used == [True, False]
