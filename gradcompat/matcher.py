@@ -41,9 +41,9 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.names import normalise
-from gradcompat.presumptions import model_age
 from gradcompat.presumptions.engines import FRAMEWORK_KEY
 from gradcompat.presumptions.presumer import Presumed, Presumer
+from gradcompat.presumptions.release_age import too_new
 from gradcompat.presumptions.replaced import (
     ANY_STEP_KEY,
     OF_STEP,
@@ -401,8 +401,7 @@ class View:
                 self.settings.setdefault(setting.key, []).append(setting)
         self.presumer = None
         if environment.engines is not None:
-            library = self.listing.packages.get(model_age.LIBRARY)
-            absent = model_age.too_new(library.entries if library is not None else ())
+            absent = too_new(lambda name: self.listing.packages.get(name, self.absent).entries)
             self.presumer = Presumer(
                 environment.engines, self.listing.packages, self.settings, environment.platform, absent
             )

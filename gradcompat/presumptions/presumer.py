@@ -185,7 +185,7 @@ class Presumed:
     location: Location | None = None
 
 
-_OF_MODELS = frozenset({"model.architecture", "model.name"})
+_OF_RELEASES = frozenset({"model.architecture", "model.name", "host.cuda_arch"})
 # Virtual packages that a Mac has none of.
 _OF_OTHER_GPUS = frozenset({"__cuda", "__cuda_arch", "__nvidia_driver", "__nccl", "__cudnn", "__rocm"})
 
@@ -197,7 +197,7 @@ class Presumer:
         engines: what they name, see :func:`~gradcompat.presumptions.engines.named_engines`.
         packages: canonical names of what is listed.
         settings: everything that is stated or presumed of the run, by key.
-        too_new: the usual models that the installed release of transformers does not have.
+        too_new: the usual values that the listed releases do not have.
     """
 
     def __init__(
@@ -274,7 +274,7 @@ class Presumer:
         asked = key in USUAL and any(
             setting.value is not None for setting in self._settings.get(USUAL[key].asks or "", ())
         )
-        unusual = self._too_new if key in _OF_MODELS else frozenset()
+        unusual = self._too_new if key in _OF_RELEASES else frozenset()
         presumed = _of_usual(term, _types_in(term), self._engines, unusual, asked=asked)
         return replace(presumed, asks="") if presumed.asks and presumed.asks in self._settings else presumed
 

@@ -71,17 +71,22 @@ ORDINARY_MODELS: Values = (
     (("BertForSequenceClassification",), 0.05),
 )
 
-# The release of transformers that brought what is usual today; who installs an older one trains something else.
-BROUGHT_BY: Mapping[SettingValue, str] = {
-    ("LlamaForCausalLM",): "4.28.0",
-    ("Qwen2ForCausalLM",): "4.37.0",
-    ("Qwen3ForCausalLM",): "4.51.0",
-    ("MistralForCausalLM",): "4.34.0",
-    ("Gemma2ForCausalLM",): "4.42.0",
-    ("Gemma3ForConditionalGeneration",): "4.50.0",
-    ("Qwen2_5_VLForConditionalGeneration",): "4.49.0",
-    "meta-llama/Llama-3.1-8B": "4.43.0",
-    "Qwen/Qwen3-8B": "4.51.0",
+# The release that brought what is usual today, by its package; who installs an older one trains something else, or on
+# another GPU.
+BROUGHT_BY: Mapping[str, Mapping[SettingValue, str]] = {
+    "transformers": {
+        ("LlamaForCausalLM",): "4.28.0",
+        ("Qwen2ForCausalLM",): "4.37.0",
+        ("Qwen3ForCausalLM",): "4.51.0",
+        ("MistralForCausalLM",): "4.34.0",
+        ("Gemma2ForCausalLM",): "4.42.0",
+        ("Gemma3ForConditionalGeneration",): "4.50.0",
+        ("Qwen2_5_VLForConditionalGeneration",): "4.49.0",
+        "meta-llama/Llama-3.1-8B": "4.43.0",
+        "Qwen/Qwen3-8B": "4.51.0",
+    },
+    # https://pytorch.org/blog/pytorch-2-7/: the first builds that are compiled for Blackwell
+    "torch": {"10.0": "2.7.0", "12.0": "2.7.0"},
 }
 
 USUAL: dict[str, Usual] = {

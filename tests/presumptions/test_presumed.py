@@ -14,7 +14,16 @@ from gradcompat.knowledge.load import load
 from gradcompat.matcher import match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Finding
-from gradcompat.model.issue import CodeRemedy, Level, ModelTerm, PackageAbsentTerm, SymbolAbsentTerm, SymbolTerm, Term
+from gradcompat.model.issue import (
+    CodeRemedy,
+    Level,
+    ModelTerm,
+    PackageAbsentTerm,
+    SymbolAbsentTerm,
+    SymbolTerm,
+    Term,
+    VirtualTerm,
+)
 from gradcompat.model.report import ReportedFinding
 from gradcompat.presumptions import presumer as presuming
 from gradcompat.presumptions.engines import named_engines
@@ -23,7 +32,7 @@ from gradcompat.presumptions.presumer import Presumer
 from gradcompat.presumptions.usual import BROUGHT_BY, Values, usual_values
 from gradcompat.releases.table import table_of
 from gradcompat.truth import Certainty
-from gradcompat.versions import parse_version
+from gradcompat.versions import VersionSet, parse_version
 from tests.building import NAMES, compares, environment, equals, issue, package, versions
 
 BASE = load()
@@ -352,10 +361,26 @@ def test_nobody_is_asked_about_a_note_or_a_rarity_for_its_own_sake(term: Term, l
     assert bool(parts.possible or parts.questions) == asked
 
 
+@pytest.mark.parametrize(
+    ("torch", "settings", "status"),
+    [
+        ("2.6.0", {}, "dormant"),  # who trains with it has no GPU that it was not compiled for
+        ("2.6.0", {"host.cuda_arch": "12.0"}, "affected"),
+        ("2.7.1", {}, "conditional"),
+    ],
+)
+def test_no_gpu_is_expected_that_torch_is_too_old_for(torch: str, settings: dict[str, str], status: str) -> None:
+    record = issue((versions("torch", "<2.8.0"), VirtualTerm(name="__cuda_arch", versions=VersionSet.parse(">=12.0"))))
+    stated = {key.replace("host.", "__"): value for key, value in settings.items()}
+    listed = replace(environment(package("torch", torch)), engines=frozenset(), virtual=stated)
+    (found,) = match(listed, [record], NAMES)
+    assert found.status == status
+
+
 def test_the_usual_models_are_in_the_releases_that_brought_them() -> None:
     table = table_of("transformers")
     assert table is not None
-    classes = {model[0]: first for model, first in BROUGHT_BY.items() if isinstance(model, tuple)}
+    classes = {model[0]: first for model, first in BROUGHT_BY["transformers"].items() if isinstance(model, tuple)}
     assert {name: str(table.history("transformers", name)[0].first) for name in classes} == classes
 
 
