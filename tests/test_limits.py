@@ -29,9 +29,9 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Skipped
 from gradcompat.root import root_of_folder
 from gradcompat.scanners.any_config import scan, scan_found
-from gradcompat.scanners.configs import MOST_DUPLICATES, read_config
-from gradcompat.scanners.python_code import MOST_MODULES
-from gradcompat.scanners.training_arguments import FEEDS
+from gradcompat.scanners.code.python_code import MOST_MODULES
+from gradcompat.scanners.configs.flat import MOST_DUPLICATES, read_config
+from gradcompat.scanners.configs.training_arguments import FEEDS
 from gradcompat.sources import declared, joint_ranges
 from gradcompat.sources.any_format import MOST_ENTRIES, MOST_REPEATED, MOST_SKIPPED, read
 from gradcompat.sources.pyproject import MOST_REQUIREMENTS

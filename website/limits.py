@@ -58,19 +58,21 @@ LIMITS = (
     Limit(
         "formats.shell:MOST_STEPS", "steps of one shell script: its words, and the blocks around each command", _UNREAD
     ),
-    Limit("scanners.configs:MOST_DUPLICATES", "keys of one config that stand twice", "the others are counted"),
-    Limit("scanners.code_syntax:MAX_CHARACTERS", "characters of one program", _UNREAD),
+    Limit("scanners.configs.flat:MOST_DUPLICATES", "keys of one config that stand twice", "the others are counted"),
+    Limit("scanners.code.syntax:MAX_CHARACTERS", "characters of one program", _UNREAD),
     Limit(
-        "scanners.local_modules:MAX_MODULES", "modules of the project behind one program", "what they use is unknown"
+        "scanners.code.local_modules:MAX_MODULES",
+        "modules of the project behind one program",
+        "what they use is unknown",
     ),
     Limit(
-        "scanners.local_modules:FOLLOWED",
+        "scanners.code.local_modules:FOLLOWED",
         "steps, and one more for every 12 characters, in which programs follow modules that they share",
         "what the last programs import of the project is unknown",
     ),
-    Limit("scanners.hydra_defaults:MOST_FILES", "files of one Hydra config", _UNREAD),
-    Limit("scanners.hydra_defaults:MOST_CHOICES", "choices in the lists of one Hydra config", _UNREAD),
-    Limit("scanners.hydra_merge:MOST_NODES", "values that are merged for one Hydra config", _UNREAD),
+    Limit("scanners.configs.hydra_defaults:MOST_FILES", "files of one Hydra config", _UNREAD),
+    Limit("scanners.configs.hydra_defaults:MOST_CHOICES", "choices in the lists of one Hydra config", _UNREAD),
+    Limit("scanners.configs.hydra_merge:MOST_NODES", "values that are merged for one Hydra config", _UNREAD),
     Limit(
         "scanners.run_assembly:COMPOSED_FILES",
         "files that are read again to compose configs for command lines, in one run",

@@ -67,11 +67,11 @@ def _launches(document: Document) -> list[Context]:
     if _LAUNCHES.search(document.text) is None:
         return []
     if is_notebook(document.path):
-        from gradcompat.scanners.notebook_commands import launches as commands
+        from gradcompat.scanners.launches.notebook_commands import launches as commands
 
         return commands(document)
     if has_fences(document.text):
-        from gradcompat.scanners.pasted_blocks import launches
+        from gradcompat.scanners.launches.pasted_blocks import launches
 
         return launches(document)
     return []

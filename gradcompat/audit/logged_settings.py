@@ -11,20 +11,20 @@ from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
-from gradcompat.scanners import (
+from gradcompat.scanners.configs import (
     adapter_config,
     axolotl,
     deepspeed,
-    launch_script,
     llamafactory,
     model_config,
     ms_swift,
     torchtune,
 )
-from gradcompat.scanners.command_line import SCRIPTS
+from gradcompat.scanners.configs.model_names import architecture_setting
+from gradcompat.scanners.configs.training_arguments import FEEDS, TRL_OWN, expanded, settled
 from gradcompat.scanners.key_mapping import Feed, Feeds, fed
-from gradcompat.scanners.model_names import architecture_setting
-from gradcompat.scanners.training_arguments import FEEDS, TRL_OWN, expanded, settled
+from gradcompat.scanners.launches import launch_script
+from gradcompat.scanners.launches.command_line import SCRIPTS
 
 _SCAN = {
     "command": launch_script.scan,

@@ -17,7 +17,7 @@ def runs_in_text(document: Document) -> list[Context]:
     """What the code blocks of a text say of a training run; a text without any imports no scanner."""
     if not has_fences(document.text):
         return []
-    from gradcompat.scanners.pasted_blocks import contexts
+    from gradcompat.scanners.launches.pasted_blocks import contexts
 
     return contexts(document)
 

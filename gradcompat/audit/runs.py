@@ -21,7 +21,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
 from gradcompat.scanners.any_config import find, read_context, scan, scan_found, scan_module
-from gradcompat.scanners.parsed_options import parsed_uses
+from gradcompat.scanners.launches.parsed_options import parsed_uses
 from gradcompat.scanners.run_assembly import COMPOSED_FILES, PROGRAMS, assemble, join, join_all, reached
 from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
 

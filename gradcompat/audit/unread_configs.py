@@ -17,7 +17,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.root import Root
 from gradcompat.scanners.any_config import read_context
-from gradcompat.scanners.argument_blocks import of_own_keys
+from gradcompat.scanners.configs.argument_blocks import of_own_keys
 from gradcompat.scanners.named_files import is_meant
 
 _YAML = (".yaml", ".yml")

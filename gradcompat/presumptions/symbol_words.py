@@ -1,7 +1,7 @@
 """What symbols are called that scanners make up: orders of calls, and what a program does by hand, have no name.
 
-``scanners/object_history.py``, ``stream_order.py`` and their like put such a word behind the name of a function. A new
-one that a record asks for gets its words here, or the sentence shows it as it is.
+``scanners/code/object_history.py`` and what is in ``scanners/code/detectors`` put such a word behind the name of a
+function. A new one that a record asks for gets its words here, or the sentence shows it as it is.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def scan_module(document: Document) -> Context:
     Raises:
         Malformed: if it is no Python, or uses no library for training.
     """
-    scan_program: Callable[[Document], Context] = import_module("gradcompat.scanners.python_code").scan
+    scan_program: Callable[[Document], Context] = import_module("gradcompat.scanners.code.python_code").scan
     return scan_program(document)
 
 
@@ -56,7 +56,7 @@ def _with_modules(context: Context, document: Document) -> Context:
     if not context.makes:
         return context
     found: Callable[[Document, Sequence[str]], tuple[str, ...]]
-    found = import_module("gradcompat.scanners.made_modules").made_modules
+    found = import_module("gradcompat.scanners.code.made_modules").made_modules
     return replace(context, makes=found(document, context.makes))
 
 
@@ -85,7 +85,9 @@ def recomposed(context: Context, overrides: Sequence[Override]) -> Context:
     """A config that was put together from several files, put together again with what a command line says to it."""
     if context.composed is None:
         return context
-    scan_again: Callable[[Document, Sequence[Override]], Context] = import_module("gradcompat.scanners.hydra").scan
+    scan_again: Callable[[Document, Sequence[Override]], Context] = import_module(
+        "gradcompat.scanners.configs.hydra"
+    ).scan
     try:
         document = read_document(Path(context.composed.file), context.source, context.composed.root)
         return scan_again(document, overrides)

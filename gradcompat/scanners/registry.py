@@ -18,7 +18,7 @@ class Scanner:
 
     Attributes:
         kind: the tool whose file it is.
-        module: the module of this package whose ``scan`` reads it.
+        module: the module of this package whose ``scan`` reads it, with its folder: ``configs.axolotl``.
         names: lower-case patterns of file names that it may have.
         marks: at least ``least`` of these words stand in a file of this kind.
         least: how many of them.
@@ -63,10 +63,12 @@ LIBRARIES = frozenset(
 
 # The first whose name and marks fit is asked; if it refuses, the next.
 SCANNERS = (
-    Scanner("accelerate", "accelerate", _YAML_JSON, ("distributed_type", "num_processes", "compute_environment"), 2),
+    Scanner(
+        "accelerate", "configs.accelerate", _YAML_JSON, ("distributed_type", "num_processes", "compute_environment"), 2
+    ),
     Scanner(
         "deepspeed",
-        "deepspeed",
+        "configs.deepspeed",
         _YAML_JSON,
         (
             "zero_optimization",
@@ -80,13 +82,19 @@ SCANNERS = (
         ),
         note="(gpt-neox too)",
     ),
-    Scanner("llamafactory", "llamafactory", _YAML_JSON, ("finetuning_type", "stage", "model_name_or_path"), 2),
-    Scanner("axolotl", "axolotl", _YAML, ("base_model", "datasets", "micro_batch_size", "sequence_len", "adapter"), 2),
-    Scanner("torchtune", "torchtune", _YAML, ("_component_", "torchtune"), 2),
-    Scanner("lightning-cli", "lightning_cli", _YAML, ("trainer:",)),
+    Scanner("llamafactory", "configs.llamafactory", _YAML_JSON, ("finetuning_type", "stage", "model_name_or_path"), 2),
+    Scanner(
+        "axolotl",
+        "configs.axolotl",
+        _YAML,
+        ("base_model", "datasets", "micro_batch_size", "sequence_len", "adapter"),
+        2,
+    ),
+    Scanner("torchtune", "configs.torchtune", _YAML, ("_component_", "torchtune"), 2),
+    Scanner("lightning-cli", "configs.lightning_cli", _YAML, ("trainer:",)),
     Scanner(
         "ms-swift",
-        "ms_swift",
+        "configs.ms_swift",
         _YAML_JSON,
         (
             "train_type",
@@ -101,19 +109,25 @@ SCANNERS = (
         2,
     ),
     Scanner(
-        "trl", "trl", _YAML_JSON, ("model_name_or_path", "dataset_name", "per_device_train_batch_size", "output_dir"), 2
+        "trl",
+        "configs.trl",
+        _YAML_JSON,
+        ("model_name_or_path", "dataset_name", "per_device_train_batch_size", "output_dir"),
+        2,
     ),
-    Scanner("hf-training-args", "training_args", ("*training_args*.json", "*args*.json"), ("per_device_train",)),
-    Scanner("hf-trainer-state", "trainer_state", ("*trainer_state*.json",), ("log_history", "global_step"), 2),
-    Scanner("hf-adapter", "adapter_config", ("*adapter_config*.json",), ("peft_type",)),
-    Scanner("hf-tokenizer", "tokenizer_config", ("*tokenizer_config.json",), ("tokenizer_class",)),
-    Scanner("hf-dataset", "dataset_info", ("*dataset_info.json",), ('"_type"',)),
-    Scanner("hf-model", "model_config", ("*config.json",), ("model_type", "architectures")),
-    Scanner("hf-fsdp", "fsdp_config", ("*.json",), FSDP_OPTIONS),
-    Scanner("hydra", "hydra", _YAML, ("defaults:", "_target_", "# @package"), note="as far as it is literal"),
+    Scanner(
+        "hf-training-args", "configs.training_args", ("*training_args*.json", "*args*.json"), ("per_device_train",)
+    ),
+    Scanner("hf-trainer-state", "configs.trainer_state", ("*trainer_state*.json",), ("log_history", "global_step"), 2),
+    Scanner("hf-adapter", "configs.adapter_config", ("*adapter_config*.json",), ("peft_type",)),
+    Scanner("hf-tokenizer", "configs.tokenizer_config", ("*tokenizer_config.json",), ("tokenizer_class",)),
+    Scanner("hf-dataset", "configs.dataset_info", ("*dataset_info.json",), ('"_type"',)),
+    Scanner("hf-model", "configs.model_config", ("*config.json",), ("model_type", "architectures")),
+    Scanner("hf-fsdp", "configs.fsdp_config", ("*.json",), FSDP_OPTIONS),
+    Scanner("hydra", "configs.hydra", _YAML, ("defaults:", "_target_", "# @package"), note="as far as it is literal"),
     Scanner(
         "hf-arguments",
-        "argument_blocks",
+        "configs.argument_blocks",
         _YAML_JSON,
         (
             *("per_device_train_batch_size", "gradient_accumulation_steps", "gradient_checkpointing"),
@@ -123,7 +137,7 @@ SCANNERS = (
     ),
     Scanner(
         "launch-script",
-        "launch_script",
+        "launches.launch_script",
         ("*.sh", "*.bash", "*.slurm", "*.sbatch", "*.sb"),
         (
             *("torchrun", "accelerate", "deepspeed", "llamafactory-cli", "axolotl", "swift ", "trl ", "tune run"),
@@ -133,7 +147,7 @@ SCANNERS = (
     ),
     Scanner(
         "python",
-        "python_code",
+        "code.python_code",
         ("*.py",),
         (
             *("TrainingArguments", "Trainer", "SFTConfig", "DPOConfig", "GRPOConfig", "LoraConfig", "get_peft_model"),
@@ -148,7 +162,7 @@ SCANNERS = (
         ),
         note="code",
     ),
-    Scanner("notebook", "notebook_code", ("*.ipynb",), ('"nbformat"',)),
+    Scanner("notebook", "code.notebook_code", ("*.ipynb",), ('"nbformat"',)),
 )
 
 

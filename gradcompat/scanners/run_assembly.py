@@ -19,12 +19,12 @@ from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.context import Context, LaunchOption, OptionalUse, OptionDefault, OptionTest, Override, Unset
 from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
-from gradcompat.scanners.argument_blocks import settings_of_lookup, with_passed_blocks
-from gradcompat.scanners.launch_options import given_option, settings_of_option
-from gradcompat.scanners.launched_calls import parsed_calls, with_launches
-from gradcompat.scanners.model_names import architecture_of
+from gradcompat.scanners.code.option_branches import answer
+from gradcompat.scanners.configs.argument_blocks import settings_of_lookup, with_passed_blocks
+from gradcompat.scanners.configs.model_names import architecture_of
+from gradcompat.scanners.launches.launch_options import given_option, settings_of_option
+from gradcompat.scanners.launches.launched_calls import parsed_calls, with_launches
 from gradcompat.scanners.named_files import is_meant
-from gradcompat.scanners.option_branches import answer
 from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, name_of, truth_of_use
 from gradcompat.truth import Truth
 

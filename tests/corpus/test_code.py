@@ -10,7 +10,7 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import read_document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
-from gradcompat.scanners.notebook_code import scan
+from gradcompat.scanners.code.notebook_code import scan
 
 _PEFT = "huggingface__peft__5d602fdb__examples__int8_training__"
 

@@ -9,8 +9,8 @@ import pytest
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import read_document
 from gradcompat.model.environment import SettingValue
-from gradcompat.scanners import axolotl, llamafactory, ms_swift, trainer_state, training_args, trl
 from gradcompat.scanners.any_config import scan
+from gradcompat.scanners.configs import axolotl, llamafactory, ms_swift, trainer_state, training_args, trl
 from tests.scanners.scanned import written
 
 Line = tuple[int | None, str, SettingValue | None]

@@ -11,7 +11,9 @@ from gradcompat.audit.runs import Contexts
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, SettingValue
-from gradcompat.scanners import any_config, deepspeed, python_code
+from gradcompat.scanners import any_config
+from gradcompat.scanners.code import python_code
+from gradcompat.scanners.configs import deepspeed
 from gradcompat.scanners.run_assembly import Assembly, assemble, join
 
 

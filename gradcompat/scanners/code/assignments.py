@@ -1,0 +1,503 @@
+"""What assignments, loops over parameters and definitions of classes say."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeGuard
+
+from gradcompat.scanners.code.arguments import argument, arguments, pairs
+from gradcompat.scanners.code.call_lines import call_lines
+from gradcompat.scanners.code.calls import known
+from gradcompat.scanners.code.detectors.added_layers import BASE, layers_of
+from gradcompat.scanners.code.detectors.lent_state import is_put_back
+from gradcompat.scanners.code.findings import Findings
+from gradcompat.scanners.code.names import UNKNOWN
+from gradcompat.scanners.code.walk import Step, text
+from gradcompat.scanners.launches.environment_variables import VARIABLES, said_by
+
+EMBEDDINGS = re.compile(r"embed|\bwte\b")
+# Models with a loss: the bodies of models, which have none, are not asked.
+_HEAD = re.compile(r"For[A-Z]|LMHead")
+# What from_pretrained makes: a class of transformers that a class of the project derives from.
+_MODEL = re.compile(r"transformers\.(?:\w+\.)*\w*(?:Model|For[A-Z]\w+)")
+# A compute_loss that the Trainer cannot tell how many labels count: since 4.46 most releases stop there.
+_REFUSES_COUNT = "transformers.Trainer.compute_loss.without_num_items_in_batch"
+# A training_step with no place for that count, which the Trainer hands over by position since 4.46.
+_STEP_WITHOUT_COUNT = "transformers.Trainer.training_step.without_num_items_in_batch"
+_STEP = ("self", "model", "inputs")
+# Methods of the Trainer in whose own code a defect is; who writes one of his own does not have it.
+_DEFECTIVE = (
+    *("compute_loss", "prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps"),
+    *("create_optimizer", "get_decay_parameter_names", "get_train_dataloader", "_get_train_sampler"),
+)
+# A base class whose loss a subclass may replace.
+_TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
+# A sampler of one's own that Lightning wraps for several processes; batches are another matter.
+_SAMPLER = re.compile(r"torch\.utils\.data\.(?:\w+\.)*(?!Distributed|Batch)\w*Sampler")
+_CLIPPING = frozenset({"clip_grad_norm_", "clip_grad_value_"})
+_TF32 = "torch.backends.cuda.matmul.allow_tf32"
+# Settings of torch.compile, which records ask for by what is put there, as by the argument of a call.
+_SWITCH = re.compile(r"torch\._(?:dynamo|functorch|inductor)\.config\.")
+_CONFIGURING = "configure_model"  # called where the strategy has set dtype and device
+# What computes the log-probabilities of GRPO, and may be overridden.
+_LOG_PROBABILITIES = frozenset({"_get_per_token_logps", "_get_per_token_logps_and_entropies"})
+# Classes of which a subclass does itself what it does not ask its base for: TRL's trainers by their short names, as
+# records call them, and the losses of sentence-transformers.
+_OF_TRL = re.compile(r"trl\.(?:\w+\.)*(\w*Trainer)")
+_LOSS = re.compile(r"sentence_transformers\.(?:\w+\.)*\w*Loss")
+# Hooks that Lightning 1.8 has taken away, and those that 2.0 has: it refused what defines them, or passes them over.
+_EPOCHS = frozenset({f"on_{part}_{end}" for part in ("epoch", "pretrain_routine") for end in ("start", "end")})
+_LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epoch_end", *_EPOCHS})
+_LEFT_BY_CALLBACKS = frozenset({"on_batch_start", "on_batch_end", *_EPOCHS})
+# What Lightning asks for a state of its own when a run goes on.
+_KEEPS_STATE = re.compile(r"(?:lightning|pytorch_lightning)\.(?:\w+\.)*(LightningModule|LightningDataModule|Callback)")
+_STATE_HOOKS = ("load_state_dict", "on_load_checkpoint")
+# Of a step that optimises by hand one of these is part.
+_BY_HAND = frozenset({"automatic_optimization", "manual_backward", "optimizers", "backward", "toggle_optimizer"})
+_LIGHTNING = frozenset({"lightning", "pytorch_lightning"})
+
+
+def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr) -> None:
+    """``model.config.use_cache = False``, ``tokenizer.pad_token = tokenizer.eos_token`` and their likes."""
+    name = target.attr
+    literal = found.names.literal(value, step.scope)
+    spelling = f"{text(target)} = {{}}"
+    if name in ("use_cache", "output_router_logits"):
+        if isinstance(target.value, ast.Attribute) and target.value.attr == "config":
+            found.truth(step, f"model.{name}", literal, value, spelling)
+    elif name == "mix_order_reduction" and text(target).endswith("config.triton.mix_order_reduction"):
+        found.truth(step, "environment.mix_order_reduction", literal, value, spelling)
+    elif name == "unpad_inputs" and literal is False:  # of the first module of a SentenceTransformer
+        found.symbol("sentence_transformers.Transformer.padded", value)
+    elif name == "state_dict":
+        extracts = any(_extracts_adapter(one, found, step) for one in ast.walk(value))
+        if extracts and not is_put_back(target, found.names.module.node):
+            found.symbol("peft.get_peft_model_state_dict.as_state_dict", value)
+    elif name in ("accepts_loss_kwargs", "model_accepts_loss_kwargs"):
+        # Of a model, or what the Trainer has asked it; it takes **kwargs as well where it says that it does.
+        if literal is False:
+            found.state(step, "model.forward_takes_kwargs", False, at=value)
+    elif name == "automatic_optimization":
+        turned = not literal if isinstance(literal, bool) else UNKNOWN
+        found.truth(step, "training.manual_optimization", turned, value)
+    elif name == "allow_tf32":
+        if found.names.resolve(target, step.scope) == (_TF32,):
+            found.truth(step, "precision.tf32", literal, value, spelling)
+    elif name == "padding_side":
+        found.state(
+            step, "data.padding_side", literal if isinstance(literal, str) else None, at=value, spelling=spelling
+        )
+    elif name in ("pad_token", "pad_token_id"):
+        _pad_token(found, step, name, value, literal)
+    elif name == "requires_grad":
+        if literal is False:
+            found.symbol("torch.nn.Parameter.frozen", target)
+            if EMBEDDINGS.search(text(target.value)):
+                found.freeze(step, target)
+        else:
+            found.symbol("torch.nn.Parameter.thawed", target)
+    else:
+        for kind in found.names.type_of(target.value, step.scope):
+            one = known(kind)
+            if one is not None and not one.trains:
+                found.feed(step, one, list(argument(name, value, found.names, step.scope, spelling)))
+        switches = tuple(filter(_SWITCH.match, found.names.resolve(target, step.scope)))
+        for line in call_lines(ast.Call(target, [value], []), switches, found.names, step.scope):
+            found.call(line, target)
+
+
+def _extracts_adapter(node: ast.AST, found: Findings, step: Step) -> bool:
+    """A call that leaves of a model the weights of its adapter, as in ``model.state_dict = (lambda self: …)``."""
+    if not isinstance(node, ast.Call):
+        return False
+    return any(name.endswith(".get_peft_model_state_dict") for name in found.names.resolve(node.func, step.scope))
+
+
+def special_tokens(found: Findings, step: Step, call: ast.Call) -> None:
+    """``tokenizer.add_special_tokens({"pad_token": "[PAD]"})``."""
+    for key, value, _ in pairs(call.args[0], found.names, step.scope) or [] if call.args else []:
+        if key == "pad_token":
+            _pad_token(found, step, key, value, found.names.literal(value, step.scope))
+
+
+def _pad_token(found: Findings, step: Step, name: str, value: ast.expr, literal: Any) -> None:
+    if isinstance(value, ast.Attribute) and value.attr == name.replace("pad", "eos"):
+        found.state(step, "data.pad_is_eos", True, at=value)
+    elif isinstance(value, ast.Attribute) and value.attr == name:
+        return  # model.config.pad_token_id = tokenizer.pad_token_id: the token that is the padding already
+    else:
+        # Only a token that is called padding is surely not the end of a sequence: GPT-2 has one token for all.
+        own = isinstance(literal, str) and "pad" in literal.lower()
+        found.state(step, "data.pad_is_eos", False if own else None, at=value)
+
+
+def frozen_in_loop(found: Findings, step: Step, loop: ast.For) -> None:
+    """Loops that freeze the embeddings.
+
+    ``for p in model.get_input_embeddings().parameters(): p.requires_grad = False``, or over ``named_parameters()``
+    with ``if "embed" in name`` around it.
+    """
+    if EMBEDDINGS.search(text(loop.iter)):
+        statements = loop.body
+    elif text(loop.iter).endswith("named_parameters()"):
+        statements = [
+            inner
+            for statement in loop.body
+            if isinstance(statement, ast.If) and _asks(statement.test)
+            for inner in statement.body
+        ]
+    else:
+        return
+    changed = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    for statement in statements:
+        match statement:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=name), attr="requires_grad")], value=value):
+                literal = found.names.literal(value, step.scope)
+            case ast.Expr(
+                value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="requires_grad_"), args=[value])
+            ):
+                literal = found.names.literal(value, step.scope)
+            case _:
+                continue
+        if name in changed and literal is False:
+            found.freeze(step, statement)
+
+
+def _asks(test: ast.expr) -> bool:
+    """``"embed" in name``."""
+    match test:
+        case ast.Compare(left=ast.Constant(value=str(words)), ops=[ast.In()]):
+            return EMBEDDINGS.search(words) is not None
+    return False
+
+
+def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
+    """What a definition says by its decorators and, of a class, by its body."""
+    for decorator in node.decorator_list:
+        if found.names.resolve(decorator, step.scope) == ("torch.compile",):
+            found.state(step, "training.torch_compile", True, at=decorator)
+    if not isinstance(node, ast.ClassDef):
+        return
+    bases = [name for base in node.bases for name in found.names.resolve(base, step.scope)]
+    inherited = [*bases, *(name for base in node.bases for name in found.names.bases(base, step.scope))]
+    if len(node.bases) == 1 and any(_is_lightning_module(name) for name in inherited):
+        _lightning_module(found, step, node)
+        found.lightning_module = found.lightning_module or found.place(node)
+    if any(name.partition(".")[0] in _LIGHTNING and name.endswith(".Callback") for name in inherited):
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and method.name in _LEFT_BY_CALLBACKS:
+                found.symbol(f"lightning.Callback.{_hook(method)}", method)
+        if _hands_on(node, _LEFT_BY_CALLBACKS):
+            found.symbol("lightning.Callback.calls_own_hook", node)
+    if any(_TRAINER.fullmatch(name) for name in bases):
+        _own_loss(found, step, node)
+        _own_step(found, step, node)
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and method.name in _LOG_PROBABILITIES:
+                found.symbol(f"trl.GRPOTrainer.{method.name}", method)
+            for name in _DEFECTIVE:
+                if _overrides(method, name) and not _asks_base(method):
+                    found.symbol(f"transformers.Trainer.{name}.own", method)
+    for name in bases:
+        _own_methods(found, name, node)
+        if (part := _KEEPS_STATE.fullmatch(name)) is not None:
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef) and method.name in _STATE_HOOKS:
+                    found.symbol(f"lightning.{part[1]}.{method.name}", method)
+    if any(name.startswith("torch.optim.") for name in bases):
+        _clipping_step(found, node)
+    for name in bases:
+        for method in node.body if name.startswith("gliner.training.") else ():
+            if _overrides(method, "training_step") and not _without_count(method):
+                found.symbol(f"{name}.training_step.with_num_items_in_batch", method)
+    if any(_SAMPLER.fullmatch(name) for name in bases):
+        for method in node.body:
+            if _overrides(method, "set_epoch"):
+                found.symbol("torch.utils.data.Sampler.set_epoch", method)
+    if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
+        found.own_module = True
+    if any(_MODEL.fullmatch(name) for name in bases):
+        found.own_models.append(node.name)
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and method.name == "_init_weights" and _in_place(method):
+                found.symbol("transformers.PreTrainedModel._init_weights", method)
+    if any(BASE.fullmatch(name) for name in bases):
+        found.added += layers_of(found, node)
+    if any(name.startswith("transformers.") and name.endswith("PreTrainedModel") for name in bases):
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and method.name == "forward":
+                headed = _HEAD.search(node.name) or any(one.arg == "labels" for one in method.args.args)
+                if headed:
+                    _forward(found, step, method, refusing=_refuses(node))
+
+
+def _clipping_step(found: Findings, optimizer: ast.ClassDef) -> None:
+    """An optimizer whose `step` clips the gradients first."""
+    for method in optimizer.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "step":
+            called = (inner.func for inner in ast.walk(method) if isinstance(inner, ast.Call))
+            if any(text(function).rpartition(".")[2] in _CLIPPING for function in called):
+                found.symbol("torch.optim.step.clips", method)
+
+
+def trained_module(found: Findings, step: Step, module: ast.ClassDef) -> None:
+    """A module of torch's that the program hands to a Trainer as its model."""
+    for method in module.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "forward":
+            _forward(found, step, method, refusing=_refuses(module))
+
+
+def _refuses(model: ast.ClassDef) -> bool:
+    return any(_refuses_count(statement) for statement in model.body)
+
+
+def _in_place(method: ast.FunctionDef) -> bool:
+    """Does it write into tensors itself, ``weight.data.normal_()``, and not through ``torch.nn.init``?"""
+    for inner in ast.walk(method):
+        match inner:
+            case ast.Attribute(attr="data"):
+                return True
+            case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name.endswith("_"):
+                if text(owner).rpartition(".")[2] not in ("init", "initialization"):
+                    return True
+    return False
+
+
+def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
+    """A `compute_loss` that does not ask the Trainer's, and whether it leaves out what the Trainer counts on."""
+    methods = [one for one in trainer.body if isinstance(one, ast.FunctionDef) and one.name == "compute_loss"]
+    if len(methods) != 1:
+        return
+    refuses = not _takes_count(methods[0].args)
+    if refuses and not _steps_itself(trainer):  # otherwise its own step calls it, as it likes
+        found.symbol(_REFUSES_COUNT, methods[0])
+    used: set[str] = set()
+    labels = False  # without them nobody counts, and releases from 4.53.0 on divide
+    for statement in methods[0].body:
+        for inner in ast.walk(statement):
+            match inner:
+                case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name("super")), attr="compute_loss")):
+                    return
+                case ast.Name(name) | ast.Attribute(attr=name):
+                    used.add(name)
+                case ast.Constant("labels"):
+                    labels = True
+    said = any(isinstance(one, ast.Attribute) and one.attr == "model_accepts_loss_kwargs" for one in ast.walk(trainer))
+    counts = refuses or said or not used.isdisjoint({"num_items_in_batch", "gradient_accumulation_steps", "kwargs"})
+    known = counts or labels or "loss" in used
+    found.own_losses.append((found.place(methods[0]), not counts if known else None))
+    if any(divides(inner, "num_items_in_batch") for inner in ast.walk(methods[0])):
+        found.state(step, "model.uses_num_items_in_batch", True, at=methods[0])
+    elif any(divides(inner, "gradient_accumulation_steps") for inner in ast.walk(methods[0])):
+        # Neither the model divides here nor nobody.
+        found.state(step, "model.uses_num_items_in_batch", None, at=methods[0])
+    elif refuses:
+        # What it does not take it does not hand on to the model.
+        found.state(step, "model.uses_num_items_in_batch", None, at=methods[0])
+
+
+def _own_step(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
+    """A `training_step` that does not ask the Trainer's: how its loss is divided is its own matter."""
+    for statement in trainer.body:
+        if _overrides(statement, "training_step") and _without_count(statement):
+            found.symbol(_STEP_WITHOUT_COUNT, statement)
+    method = _steps_itself(trainer)
+    if method is not None:
+        found.state(step, "training.own_step", True, at=method)
+
+
+def _without_count(method: ast.FunctionDef) -> bool:
+    """Is a `training_step` called with one argument more than it takes?"""
+    given = method.args
+    positional = len(given.posonlyargs) + len(given.args)
+    return not method.decorator_list and given.vararg is None and positional == len(_STEP)
+
+
+def _steps_itself(trainer: ast.ClassDef) -> ast.FunctionDef | None:
+    for method in trainer.body:
+        if _overrides(method, "training_step") and not _asks_base(method):
+            return method
+    return None
+
+
+def _own_methods(found: Findings, base: str, node: ast.ClassDef) -> None:
+    """``trl.DPOTrainer.compute_loss``: what a class does without its base, of which a defect there is none here."""
+    trainer = _OF_TRL.fullmatch(base)
+    if trainer is None and not _LOSS.fullmatch(base):
+        return
+    known = f"trl.{trainer[1]}" if trainer else base
+    for method in node.body:
+        if isinstance(method, ast.FunctionDef) and not method.name.startswith("__") and not _asks_base(method):
+            found.symbol(f"{known}.{method.name}", method)
+
+
+def _overrides(statement: ast.stmt, name: str) -> TypeGuard[ast.FunctionDef]:
+    return isinstance(statement, ast.FunctionDef) and statement.name == name
+
+
+def _asks_base(method: ast.FunctionDef) -> bool:
+    """Does a method call that of the class which it overrides it of?"""
+    return any(
+        isinstance(inner, ast.Attribute)
+        and inner.attr == method.name
+        and isinstance(inner.value, ast.Call)
+        and text(inner.value.func) == "super"
+        for inner in ast.walk(method)
+    )
+
+
+def variable(found: Findings, step: Step, name: object, value: object, at: ast.AST) -> None:
+    """``os.environ["USE_TF"] = "0"``: counts where nothing that reads it at its import has been imported above."""
+    if not isinstance(name, str) or name not in VARIABLES:
+        return
+    said = said_by(name, value if isinstance(value, str) else None)
+    line = getattr(at, "lineno", 0)
+    late = any(found.names.imported.get(package, line) < line for package in VARIABLES[name].before)
+    if said is not None and not late:
+        found.state(step, *said, at=at)
+
+
+def divides(node: ast.AST, name: str) -> bool:
+    """``loss.sum() / num_items_in_batch``, ``loss /= self.args.gradient_accumulation_steps``."""
+    match node:
+        case ast.BinOp(op=ast.Div(), right=by) | ast.AugAssign(op=ast.Div(), value=by):
+            return any(name in (getattr(one, "id", None), getattr(one, "attr", None)) for one in ast.walk(by))
+    return False
+
+
+def _takes_count(arguments: ast.arguments) -> bool:
+    """Can a method be given `num_items_in_batch` by its name?"""
+    named = (*arguments.args, *arguments.kwonlyargs)
+    return arguments.kwarg is not None or any(one.arg == "num_items_in_batch" for one in named)
+
+
+def _refuses_count(statement: ast.stmt) -> bool:
+    """Is it `accepts_loss_kwargs = False`?"""
+    match statement:
+        case ast.Assign(targets=[ast.Name("accepts_loss_kwargs")], value=ast.Constant(False)):
+            return True
+        case ast.AnnAssign(target=ast.Name("accepts_loss_kwargs"), value=ast.Constant(False)):
+            return True
+        case _:
+            return False
+
+
+def _forward(found: Findings, step: Step, method: ast.FunctionDef, *, refusing: bool) -> None:
+    """What the Trainer asks of a model's own `forward`: is there a **kwargs, and is the count of tokens looked at?"""
+    rest = method.args.kwarg
+    found.state(step, "model.forward_takes_kwargs", rest is not None and not refusing, at=method)
+    found.state(step, "model.of_library", False, at=method)
+    named = {one.arg for one in (*method.args.args, *method.args.kwonlyargs)}
+    used = {inner.id for inner in ast.walk(method) if isinstance(inner, ast.Name)}
+    if "num_items_in_batch" not in named and (rest is None or rest.arg not in used):
+        found.state(step, "model.uses_num_items_in_batch", False, at=method)
+
+
+def non_persistent(found: Findings, step: Step, call: ast.Call) -> bool:
+    """Does a call register a buffer that no checkpoint holds? One that cannot be read may."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "register_buffer":
+        return False
+    given, unread = arguments(call, found.names, step.scope, ("name", "tensor", "persistent"))
+    persistent = next((argument.value for argument in given if argument.name == "persistent"), True)
+    return persistent is not True or bool(unread)
+
+
+def _is_lightning_module(name: str) -> bool:
+    return name.partition(".")[0] in _LIGHTNING and name.endswith(".LightningModule")
+
+
+def _hook(method: ast.FunctionDef) -> str:
+    """The name of a hook, and behind it that it does nothing: who refuses it refuses that, too."""
+    return f"{method.name}.idle" if _is_idle(method) else method.name
+
+
+def _is_idle(method: ast.FunctionDef) -> bool:
+    """Does a method do nothing, whoever calls it? ``pass``, a docstring, ``return None``, a call of its base's."""
+    for statement in method.body:
+        match statement:
+            case ast.Pass() | ast.Expr(value=ast.Constant()) | ast.Return(value=None | ast.Constant(value=None)):
+                continue
+            case ast.Expr(value=value) | ast.Return(value=value) if _is_base_of(value, method.name):
+                continue
+        return False
+    return True
+
+
+def _is_base_of(node: ast.expr | None, method: str) -> bool:
+    """``super().on_epoch_end()``."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name("super")), attr=name)):
+            return name == method
+    return False
+
+
+def _takes_number(arguments: ast.arguments) -> bool:
+    """Does Lightning give the number of the batch to a step? By its name, as the second of two, or as one of many."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    named = any(one.arg == "batch_idx" for one in positional)
+    return named or len(positional) > len(("self", "batch")) or arguments.vararg is not None
+
+
+def _hands_schedule(method: ast.FunctionDef) -> bool:
+    """May ``configure_optimizers`` give back more than optimizers?"""
+    made: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(method):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                made.setdefault(name, []).append(value)
+    return any(
+        isinstance(node, ast.Return) and node.value is not None and not _are_optimizers(node.value, made)
+        for node in ast.walk(method)
+    )
+
+
+def _are_optimizers(given: ast.expr, made: Mapping[str, Sequence[ast.expr]]) -> bool:
+    """One, or several of them, each of which is made by a call in the same method."""
+    match given:
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return all(isinstance(one, ast.Name) and _are_optimizers(one, made) for one in elements)
+        case ast.Name(id=name):
+            values = made.get(name, ())
+            return bool(values) and all(
+                isinstance(value, ast.Call) and text(value.func).rpartition(".")[2][:1].isupper() for value in values
+            )
+        case ast.Call(func=called):
+            return text(called).rpartition(".")[2][:1].isupper()
+    return False
+
+
+def _hands_on(node: ast.ClassDef, hooks: Collection[str]) -> bool:
+    """``self.on_epoch_end()``, ``on_train_epoch_end = on_epoch_end``: what a class does with hooks of its own."""
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Attribute(value=ast.Name(), attr=name) if name in hooks:  # super() is a call
+                return True
+            case ast.Assign(value=ast.Name(id=name)) if name in hooks and inner in node.body:
+                return True
+    return False
+
+
+def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
+    """A module whose step only gives back the loss is not optimised by hand, which takes calls in the step itself."""
+    found.drivers.setdefault("lightning", found.place(node))
+    mentioned = {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
+    if _hands_on(node, _EPOCHS):
+        found.symbol("lightning.LightningModule.calls_own_hook", node)
+    steps = [
+        statement
+        for statement in node.body
+        if isinstance(statement, ast.FunctionDef) and statement.name == "training_step"
+    ]
+    if len(steps) == 1 and not steps[0].decorator_list:
+        found.state(step, "training.batch_idx", _takes_number(steps[0].args), at=steps[0])
+    for statement in node.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name in (*_LEFT_HOOKS, _CONFIGURING):
+            hook = _hook(statement) if statement.name in _EPOCHS else statement.name  # which Lightning 2 passes over
+            found.symbol(f"lightning.LightningModule.{hook}", statement)
+        if _overrides(statement, "configure_optimizers"):
+            found.configured.append(_hands_schedule(statement))
+    returned = any(isinstance(inner, ast.Return) and inner.value for step in steps for inner in ast.walk(step))
+    if returned and not mentioned & _BY_HAND:
+        found.state(step, "training.manual_optimization", False, at=steps[0])

@@ -1,0 +1,130 @@
+"""The lines by which calls are told apart: what is called, with the values that can be read of its arguments.
+
+Nothing of a line is shown to anybody. Still only words as they choose something are taken into it, no texts and no
+names of the program: a token that is handed to a function stays in the program.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import cast
+
+from gradcompat.calls import Call, OptionValue, Unread, Value
+from gradcompat.redaction import redact
+from gradcompat.scanners.code.arguments import is_sometimes, pairs
+from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
+from gradcompat.scanners.code.option_defaults import Option, is_option
+
+# `all_exhausted_without_replacement`, `16-mixed`, `facebook/esm2_t6_8M_UR50D`; what is longer or has spaces is a text.
+_WORD = re.compile(r"[^\s'\"\\]{1,80}")
+# What an argument is called that nobody is to see the value of.
+SECRET = re.compile(r"token|secret|passw|key|auth|credential", re.IGNORECASE)
+_FLAG = re.compile(r"\w{1,60}", re.ASCII)
+_MOST = 12  # values of a list or a mapping
+_LARGEST = 10**18
+_NO_OPTIONS: Mapping[str, Option] = MappingProxyType({})
+# Of a name that begins with a dot this is the first part: the project's own.
+_OF_NO_LIBRARY = sys.stdlib_module_names | {""}
+
+
+def call_lines(
+    call: ast.Call, called: tuple[str, ...], names: Names, scope: Scope, options: Mapping[str, Option] = _NO_OPTIONS
+) -> Iterator[str]:
+    """The lines of a call, one for each name that the function may have; none for functions of Python itself.
+
+    Args:
+        call: the call, or a ``functools.partial`` of the function.
+        called: the full names, or the bare name of a method.
+        names: the names of the program.
+        scope: where the call stands.
+        options: those of the program's own command line, by the attribute that has their value.
+    """
+    arguments, whole = call.args, True
+    if called == ("functools.partial",) and call.args:
+        called, arguments, whole = names.resolve(call.args[0], scope), call.args[1:], False  # more may come later
+    wanted = [name for name in called if name.partition(".")[0] not in _OF_NO_LIBRARY]
+    if not wanted:
+        return
+    given = _Given(names, scope, options)
+    positional: list[Value] = []
+    for node in arguments:
+        if isinstance(node, ast.Starred):
+            whole = False
+            break
+        positional.append(given.value(node))
+    named: dict[str, Value] = {}
+    for word in call.keywords:
+        if word.arg is not None:
+            named[word.arg] = given.named(word.arg, word.value)
+            continue
+        inside = pairs(word.value, names, scope)
+        always = [(name, value) for name, value, _ in inside or () if not is_sometimes(value)]
+        whole = whole and inside is not None and len(always) == len(inside)
+        named |= {name: given.named(name, value) for name, value in always if name.isidentifier()}
+    for name in wanted:
+        yield str(Call(name, tuple(positional), named, whole))
+
+
+class _Given:
+    """The values of one call; what cannot be read gets a name, the same for the same expression."""
+
+    def __init__(self, names: Names, scope: Scope, options: Mapping[str, Option]) -> None:
+        self._names, self._scope, self._options = names, scope, options
+        self._unread: dict[str, str] = {}
+
+    def named(self, name: str, node: ast.expr, depth: int = 0) -> Value:
+        value = self.value(node, depth)
+        text = value.default if isinstance(value, OptionValue) else value
+        return self._hidden(node) if isinstance(text, str) and SECRET.search(name) else value
+
+    def value(self, node: ast.expr, depth: int = 0) -> Value:
+        value = self._names.literal(node, self._scope)
+        if _is_simple(value) or (isinstance(value, list) and len(value) <= _MOST and all(map(_is_simple, value))):
+            return cast("Value", value)
+        if isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) <= _MOST:
+            return [self.value(one, depth + 1) for one in node.elts]
+        # Of a mapping in a mapping only what is written there: names could multiply without end.
+        inside = pairs(node, self._names, self._scope) if depth == 0 or isinstance(node, ast.Dict) else None
+        if inside is not None and len(inside) <= _MOST:
+            return {name: self.named(name, one, depth + 1) for name, one, _ in inside}
+        return (self._option(node) if depth == 0 else None) or self._hidden(node)
+
+    def _option(self, node: ast.expr) -> OptionValue | None:
+        """An option, or the name that its value alone is bound to."""
+        if isinstance(node, ast.Name):
+            bound = self._names.bindings(node.id, self._scope)
+            if bound is None or len(bound[0]) != 1 or not isinstance(bound[0][0], ast.Attribute):
+                return None
+            node = bound[0][0]
+        option = self._options.get(is_option(node, self._names, self._scope) or "")
+        known = option is not None and (option.default is UNKNOWN or _is_simple(option.default))
+        if option is None or not known or any(map(SECRET.search, option.flags)):
+            return None
+        if not all(map(_FLAG.fullmatch, option.flags)):
+            return None
+        # Who names no default mostly means the option to be given.
+        unsaid = option.default is UNKNOWN or (option.default is None and isinstance(option.node, ast.Call))
+        default = self._hidden(node) if unsaid else cast("Value", option.default)
+        return OptionValue.of(option.flags, default, option.switched)
+
+    def _hidden(self, node: ast.expr) -> Unread:
+        # Of two calls in the arguments nobody knows whether they return the same.
+        expression = ast.dump(node) if isinstance(node, (ast.Name, ast.Attribute)) else str(len(self._unread))
+        return Unread(self._unread.setdefault(expression, f"_{len(self._unread) + 1}"))
+
+
+def _is_simple(value: object) -> bool:
+    if isinstance(value, int):
+        return abs(value) < _LARGEST
+    if isinstance(value, str):
+        return is_word(value)
+    return value is None or isinstance(value, float)
+
+
+def is_word(text: str) -> bool:
+    """Is it a word as it chooses something, no text and no secret?"""
+    return bool(_WORD.fullmatch(text)) and redact(text) == text

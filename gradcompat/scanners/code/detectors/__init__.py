@@ -1,0 +1,1 @@
+"""Single constellations in a program that records ask for: one module each, which `scanners/code` calls."""

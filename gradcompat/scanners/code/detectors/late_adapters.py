@@ -1,0 +1,77 @@
+"""Adapters and optimizers that are made behind DeepSpeed's engine or accelerate's prepare(), as one file runs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from gradcompat.scanners.code.syntax import children
+from gradcompat.scanners.code.walk import text
+
+_ENGINES = ("deepspeed.initialize", "ds.initialize")
+# What attaches an adapter.
+ATTACHING = re.compile(r"\b(?:add_adapter|load_adapter|add_module|inject_adapter_in_model|get_peft_model)\b")
+_OPTIMIZER = re.compile(r"(?:\w+\.)*optim\.[A-Z]\w*|Adam|AdamW|AdamW8bit|SGD|RMSprop|Adagrad|Adafactor")
+_DEEPEST = 4  # calls of functions around each other
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+_Lines = Mapping[str, int]
+
+
+def late_adapter(statements: Sequence[ast.stmt]) -> ast.Call | None:
+    """The first such call: behind the engine in its own function, or in one that calls both."""
+    calls = list(_calls(statements))
+    made = [
+        _lines(call, within, calls)
+        for call, within in calls
+        if text(call.func) in _ENGINES or text(call.func).endswith(".prepare")
+    ]
+    if not made:
+        return None
+    attaching = (one for one in calls if ATTACHING.fullmatch(text(one[0].func).rpartition(".")[2]))
+    return next((call for call, within in attaching if _follows(_lines(call, within, calls), made)), None)
+
+
+def late_optimizer(statements: Sequence[ast.stmt]) -> ast.Call | None:
+    """The first optimizer, if all are made behind a call of prepare()."""
+    calls = list(_calls(statements))
+    made = [_lines(call, within, calls) for call, within in calls if text(call.func).endswith(".prepare")]
+    optimizers = [(call, within) for call, within in calls if _OPTIMIZER.fullmatch(text(call.func))]
+    if not made or not optimizers or not all(_follows(_lines(*one, calls), made) for one in optimizers):
+        return None
+    return optimizers[0][0]
+
+
+def _follows(attached: _Lines, made: Sequence[_Lines]) -> bool:
+    """Does it come behind the first engine that a common function makes?"""
+    return any(
+        attached[within] > min(lines[within] for lines in made if within in lines)
+        for within in attached
+        if any(within in lines for lines in made)
+    )
+
+
+def _calls(statements: Sequence[ast.stmt]) -> Iterator[tuple[ast.Call, str]]:
+    """Each call with the function that it stands in; empty for none."""
+    waiting: list[tuple[ast.AST, str]] = [(statement, "") for statement in reversed(statements)]
+    while waiting:
+        node, within = waiting.pop()
+        if isinstance(node, ast.Call):
+            yield node, within
+        inner = node.name if isinstance(node, _FUNCTIONS) else within
+        waiting.extend((child, inner) for child in reversed(children(node)))
+
+
+def _lines(call: ast.Call, within: str, calls: Sequence[tuple[ast.Call, str]]) -> _Lines:
+    """Where something happens: in its own function, and in those that call that."""
+    found = {within: call.lineno}
+    waiting = [within]
+    for _ in range(_DEEPEST):
+        callers = [(one, outer) for one, outer in calls if text(one.func).rpartition(".")[2] in waiting]
+        waiting = []
+        for one, outer in callers:
+            if outer not in found:
+                found[outer] = one.lineno
+                waiting.append(outer)
+    return found

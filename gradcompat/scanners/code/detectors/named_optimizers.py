@@ -1,0 +1,41 @@
+"""Optimizers of pytorch-optimizer that a program asks for by a name: ``load_optimizer("adasmooth")``."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gradcompat.scanners.code.names import Names, Scope
+
+_ASKED = re.compile(r"pytorch_optimizer\.(?:\w+\.)*(load_optimizer|create_optimizer)")
+_PLACE = {"load_optimizer": (0, "optimizer"), "create_optimizer": (1, "optimizer_name")}
+# The classes that a defect is known of; the name of each is its own in lower case.
+_CLASSES = {
+    name.lower(): name
+    for name in (
+        *("A2Grad", "AdaBelief", "AdaSmooth", "AdamG", "AdamS", "Alice", "DiffGrad", "FlashAdamW", "Grams", "LARS"),
+        *("MSVAG", "NovoGrad", "QHAdam", "SPAM", "ScheduleFreeAdamW", "ScheduleFreeRAdam", "ScheduleFreeSGD"),
+        *("Shampoo", "SignSGD", "StableAdamW"),
+    )
+}
+
+
+def named_optimizer(called: str, call: ast.Call, names: Names, scope: Scope) -> str | None:
+    """The class that a call of one of these functions makes or returns, in full.
+
+    Args:
+        called: the function, by its full name.
+        call: what it is given.
+        names: those of the program.
+        scope: where the call stands.
+    """
+    function = _ASKED.fullmatch(called)
+    if function is None:
+        return None
+    index, word = _PLACE[function.group(1)]
+    given = next((one.value for one in call.keywords if one.arg == word), None)
+    if given is None and len(call.args) > index:
+        given = call.args[index]
+    name = names.literal(given, scope)
+    known = _CLASSES.get(name.lower()) if isinstance(name, str) else None
+    return None if known is None else f"pytorch_optimizer.{known}"

@@ -1,0 +1,184 @@
+"""Schedules of torch that are made when their optimizer has another learning rate than they take it for.
+
+The schedules that warm up multiply the learning rate as soon as they are made, and go on from there: one that is made
+after the optimizer has taken back its state starts from a learning rate that was scheduled already. The cosine goes on
+from the learning rate that it finds, which is the lowest where another cosine has just ended.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from gradcompat.scanners.code.syntax import nodes_in
+
+_PACKAGE = "torch.optim.lr_scheduler"
+_MULTIPLYING = ("SequentialLR", "LinearLR", "ConstantLR")
+_WARM_UP, _RESTARTS = "LinearLR", "CosineAnnealingWarmRestarts"
+_COSINE = "CosineAnnealingLR"
+_STATE = "load_state_dict"
+_PROCESSES = "num_processes"
+_OF_STEPS = re.compile(r"step|warm|iter|epoch|update|total|batches", re.IGNORECASE)  # and not of an optimizer's rate
+_DEEPEST = 3  # names that stand for one another
+# What makes a schedule, and what it is called.
+SCHEDULE = re.compile(r"sched|LR\b|WarmRestarts|ReduceLROnPlateau", re.IGNORECASE)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+def uses(statements: Iterable[ast.stmt]) -> tuple[tuple[str, ast.AST], ...]:
+    """``….LinearLR.after_state`` and ``….CosineAnnealingLR.again``, with the calls that make the schedules.
+
+    ``….LinearLR.after_restarts``: warm-ups that are all made behind the schedule with restarts that they lead to.
+    ``scheduler.step.at_exchange``: a schedule that steps where accelerate exchanges gradients, and not each time.
+    ``scheduler.unprepared``: one that the program makes and hands to no ``prepare`` of accelerate's.
+    ``scheduler.of_all_processes``: one whose steps are multiplied by the number of processes.
+    """
+    return tuple(_uses(statements))
+
+
+def _uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
+    bodies: list[list[ast.stmt]] = [list(statements)]
+    unprepared = _unprepared(bodies[0])
+    if unprepared is not None:
+        yield "scheduler.unprepared", unprepared
+    multiplied = _of_all_processes(bodies[0])
+    if multiplied is not None:
+        yield "scheduler.of_all_processes", multiplied
+    for body in bodies:
+        nodes = list(_inside(body))
+        for node in nodes:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                bodies.append(node.body)
+        yield from _after_restarts([node for node in nodes if isinstance(node, ast.Call)])
+        yield from _after_state([node for node in nodes if isinstance(node, ast.Call)])
+        for node in nodes:
+            if isinstance(node, _LOOPS):
+                yield from _again(node)
+            elif isinstance(node, ast.If) and "sync_gradients" in ast.unparse(node.test) and _steps(node):
+                yield "scheduler.step.at_exchange", node
+
+
+def _unprepared(statements: Iterable[ast.stmt]) -> ast.AST | None:
+    """A schedule that is not among what the calls of ``prepare`` are given, all of which name what it is."""
+    made: dict[str, ast.Assign] = {}
+    prepared: list[ast.expr] = []
+    for node in nodes_in(*statements):
+        match node:
+            case ast.Assign(targets=[target], value=ast.Call() as value) if SCHEDULE.search(_name(value)):
+                made.setdefault(ast.unparse(target), node)
+            case ast.Call(func=ast.Attribute(attr="prepare"), args=args):
+                prepared += args
+            case ast.Call(func=ast.Attribute(attr="prepare_scheduler")):
+                return None
+    named = {ast.unparse(one) for one in prepared}
+    seen = not any(isinstance(one, ast.Starred) for one in prepared)
+    first = next(iter(made.values()), None)
+    return first if prepared and seen and named.isdisjoint(made) and not any(map(SCHEDULE.search, named)) else None
+
+
+def _of_all_processes(statements: Iterable[ast.stmt]) -> ast.AST | None:
+    """The first schedule that is given a number of steps into which ``accelerator.num_processes`` goes."""
+    nodes = nodes_in(*statements)
+    if not any(isinstance(node, ast.Attribute) and node.attr == _PROCESSES for node in nodes):
+        return None
+    told: dict[str, list[ast.expr]] = {}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
+                told.setdefault(ast.unparse(target), []).append(value)
+    for node in nodes:
+        if isinstance(node, ast.Call) and SCHEDULE.search(_name(node)):
+            given = [one for one in (*node.args, *(word.value for word in node.keywords)) if _counts(one, told)]
+            if given:
+                return node
+    return None
+
+
+def _counts(value: ast.expr, told: Mapping[str, list[ast.expr]], depth: int = 0) -> bool:
+    """Does the number of processes multiply a value, or one of those that it is made of?"""
+    for node in ast.walk(value):
+        match node:
+            case ast.BinOp(op=ast.Mult(), left=left, right=right):
+                if any(isinstance(side, ast.Attribute) and side.attr == _PROCESSES for side in (left, right)):
+                    return True
+            case ast.Name() | ast.Attribute() if depth < _DEEPEST and _OF_STEPS.search(ast.unparse(node)):
+                if any(_counts(one, told, depth + 1) for one in told.get(ast.unparse(node), ())):
+                    return True
+    return False
+
+
+def _inside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes of a body in the order of the text, without those of the functions in it."""
+    for node in body:
+        yield node
+        if not isinstance(node, _FUNCTIONS):
+            yield from _inside(ast.iter_child_nodes(node))
+
+
+def _after_restarts(calls: list[ast.Call]) -> Iterator[tuple[str, ast.AST]]:
+    made = {name: [call.lineno for call in calls if _name(call) == name] for name in (_WARM_UP, _RESTARTS)}
+    if made[_WARM_UP] and made[_RESTARTS] and min(made[_WARM_UP]) > max(made[_RESTARTS]):
+        yield f"{_PACKAGE}.{_WARM_UP}.after_restarts", next(call for call in calls if _name(call) == _WARM_UP)
+
+
+def _after_state(calls: list[ast.Call]) -> Iterator[tuple[str, ast.AST]]:
+    """A schedule that is made between the state of its optimizer and its own."""
+    taken = loaded = False
+    made: ast.Call | None = None
+    for call in calls:
+        name, owner = _name(call), _owner(call)
+        if name == _STATE and "opt" in owner:
+            if made is not None:
+                return  # which puts the learning rate right
+            taken = True
+        elif name in _MULTIPLYING and taken and made is None:
+            made = call
+        elif name == _STATE and ("sched" in owner or "lr" in owner):
+            loaded = loaded or made is not None
+    if made is not None and loaded:
+        yield f"{_PACKAGE}.{_name(made)}.after_state", made
+
+
+def _again(loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[tuple[str, ast.AST]]:
+    """A cosine that each turn of a loop makes anew for an optimizer that stays, and steps in a loop of its own."""
+    calls = [node for node in _inside(loop.body) if isinstance(node, ast.Call)]
+    made = next((call for call in calls if _name(call) == _COSINE), None)
+    if made is None or not made.args or not isinstance(made.args[0], (ast.Name, ast.Attribute)):
+        return
+    optimizer = ast.dump(made.args[0])
+    targets = (
+        ast.dump(target).replace("Store()", "Load()")
+        for node in _inside(loop.body)
+        if isinstance(node, ast.Assign)
+        for one in node.targets
+        for target in ast.walk(one)
+        if isinstance(target, (ast.Name, ast.Attribute))
+    )
+    stepped = any(isinstance(node, _LOOPS) and _steps(node) for node in _inside(loop.body))
+    reset = any(isinstance(node, ast.Attribute) and node.attr == "param_groups" for node in _inside(loop.body))
+    reset = reset or any(_name(call) == _STATE and "opt" in _owner(call) for call in calls)
+    if stepped and not reset and optimizer not in targets:
+        yield f"{_PACKAGE}.{_COSINE}.again", made
+
+
+def _steps(loop: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.Call) and _name(node) == "step" and "sched" in _owner(node) for node in ast.walk(loop)
+    )
+
+
+def _name(call: ast.Call) -> str:
+    """What is called, without what it is taken from."""
+    called = call.func
+    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+
+
+def _owner(call: ast.Call) -> str:
+    """The last name of the object whose method is called, in lower case."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    while isinstance(owner, (ast.Subscript, ast.Call)):
+        owner = owner.value if isinstance(owner, ast.Subscript) else owner.func
+    name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
+    return name.lower()

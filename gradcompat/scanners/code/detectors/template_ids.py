@@ -1,0 +1,53 @@
+"""What a program does with the token ids that ``apply_chat_template`` returns.
+
+A mapping is returned since transformers 5, whose length is the number of its entries and not of the tokens.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from gradcompat.scanners.code.names import Names, Scope
+
+_TEMPLATE = "apply_chat_template"
+
+
+def manner_of_count(call: ast.Call, names: Names, scope: Scope) -> tuple[str, str] | None:
+    """The name of what makes the ids whose number is taken, and the word behind it: ``len(ids)``.
+
+    Args:
+        call: any call of the program.
+    """
+    match call:
+        case ast.Call(func=ast.Name(id="len"), args=[counted]):
+            made = _maker(counted, names, scope)
+            if made is not None and _returns_ids(made):
+                found = names.resolve(made.func, scope)
+                return (found[0] if found else _TEMPLATE), "counted"
+    return None
+
+
+def _maker(node: ast.AST, names: Names, scope: Scope) -> ast.Call | None:
+    """The call of the template that an expression is, or the only one that a name is bound to."""
+    if isinstance(node, ast.Name):
+        bound = names.bindings(node.id, scope)
+        if bound is None or len(bound[0]) != 1 or not isinstance(bound[0][0], ast.AST):
+            return None
+        node = bound[0][0]
+    match node:
+        case ast.Call(func=ast.Attribute(attr="apply_chat_template")):
+            return node
+    return None
+
+
+def _returns_ids(call: ast.Call) -> bool:
+    """Is neither text asked for, which processors return unless they are told, nor said what is returned?"""
+    if "processor" in ast.unparse(call.func).lower():
+        return False
+    told = {word.arg: word.value for word in call.keywords}
+    if None in told or told.keys() & {"return_dict", "return_tensors"}:
+        return False
+    match told.get("tokenize"):
+        case None | ast.Constant(value=True):
+            return len(call.args) < 2
+    return False

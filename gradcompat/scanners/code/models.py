@@ -1,0 +1,136 @@
+"""Which model a program loads: ``AutoModelForCausalLM.from_pretrained("name")``, or a class that names it."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gradcompat.model.context import ConfigLookup, OptionDefault
+from gradcompat.model.environment import Setting
+from gradcompat.scanners.code.arguments import Argument
+from gradcompat.scanners.code.calls import LOADING, Known
+from gradcompat.scanners.code.config_lookups import lookup
+from gradcompat.scanners.code.findings import Findings
+from gradcompat.scanners.code.option_defaults import is_option
+from gradcompat.scanners.code.walk import Step
+from gradcompat.scanners.configs.model_names import model_settings
+
+_AUTO = re.compile(r"Auto(?:(?:Peft)?Model|LigerKernel)(?:For(?P<task>\w+?))?(?:WithValueHead)?")
+_CLASS = re.compile(
+    r"(?!Auto|DataCollator)[A-Z]\w*(?:LMHeadModel|For(?:CausalLM|ConditionalGeneration|QuestionAnswering|MaskedLM|PreTraining"
+    r"|MultipleChoice|CTC|SpeechSeq2Seq|\w*Classification|\w*Segmentation|\w*Detection|MaskedImageModeling))"
+    r"|(?:Vision|Speech)?EncoderDecoderModel"
+)
+_HOMES = ("transformers.", "fla.models.")
+_LOADERS = frozenset({"FastLanguageModel", "FastModel", "FastVisionModel", "AutoLigerKernelForCausalLM"})
+_QUANTISED = re.compile(
+    r"quant|[248]-?bits?\b|(?:int|fp|nf|w)[48]\b|w[48]a|awq|gptq|bnb|gguf|hqq|exl2|aqlm", re.IGNORECASE
+)
+_LENGTH = "max_seq_length"  # only unsloth's loaders take it
+_FEEDS = {name: feed for name, feed in LOADING.items() if name != _LENGTH}
+
+
+def is_model(name: str) -> bool:
+    """Is that the full name of a class which is a model with its head, of transformers or in its form?"""
+    return name.startswith(_HOMES) and _CLASS.fullmatch(name.rpartition(".")[2]) is not None
+
+
+def makes_model(name: str) -> bool:
+    """Does a call of that function or class give a model?"""
+    head, _, last = name.rpartition(".")
+    if last in ("from_pretrained", "from_config"):
+        owner = head.rpartition(".")[2]
+        return (
+            _AUTO.fullmatch(owner) is not None or is_model(head) or owner in _LOADERS or owner.startswith("PeftModel")
+        )
+    return last == "get_peft_model" or is_model(name)
+
+
+def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
+    """What ``Class.from_pretrained(…)`` and ``Class.from_config(…)`` say, or a class that is called itself.
+
+    In a branch it is still the class of the run, as a name is: where another branch has another one, both are told.
+    """
+    head, _, last = name.rpartition(".")
+    always = step._replace(branch=False)
+    if is_model(name):
+        found.state(always, "model.architecture", (last,))
+        return
+    owner = head.rpartition(".")[2]
+    auto = _AUTO.fullmatch(owner)
+    if last not in ("from_pretrained", "from_config") or not (auto or is_model(head) or owner in _LOADERS):
+        return
+    arguments = found.arguments(step, call, ("pretrained_model_name_or_path",))
+    found.feed(step, Known(frozenset(), LOADING if owner in _LOADERS else _FEEDS), arguments)
+    if is_model(head):
+        found.state(always, "model.architecture", (owner,))
+    if last == "from_pretrained" and owner not in _LOADERS:
+        _unquantised(found, call, arguments)
+    for argument in arguments:
+        if last == "from_pretrained" and argument.name in ("pretrained_model_name_or_path", "model_name"):
+            named(found, step, argument, auto["task"] or "" if auto else None, known=is_model(head))
+
+
+def _unquantised(found: Findings, call: ast.Call, arguments: list[Argument]) -> None:
+    """Weights that are loaded under a name of their own and as they are are presumably not quantised."""
+    given = {argument.name: argument.value for argument in arguments}
+    name = given.get("pretrained_model_name_or_path")
+    if (
+        isinstance(name, str)
+        and not _QUANTISED.search(name)
+        and given.keys().isdisjoint({"quantization_config", "load_in_4bit", "load_in_8bit"})
+        and all(word.arg is not None for word in call.keywords)
+    ):
+        place = found.place(call)
+        found.settings += [
+            Setting(key="quantization.method", value="none", location=place, presumed=True),
+            Setting(key="quantization.bits", value=16, location=place, presumed=True),
+        ]
+
+
+def named(found: Findings, step: Step, argument: Argument, task: str | None, *, known: bool = False) -> None:
+    """A model by its name or path, or by an option or a config that has it.
+
+    In a branch it is still the model of the run: where another branch loads another one, both are told.
+
+    Args:
+        found: what is known so far.
+        step: where it is loaded.
+        argument: the name.
+        task: for which task it is loaded, "" for none; None where that is not said.
+        known: its class is named in the program.
+    """
+    keys = ("model.name",) if known else ("model.name", "model.architecture")
+    if isinstance(argument.value, str):
+        settings = model_settings(
+            argument.value,
+            found.place(argument.node),
+            task=task,
+            document=found.document,
+            spelling=argument.spelling,
+        )
+        found.settings += [setting for setting in settings if setting.key in keys]
+        if settings[0].value is not None:
+            found.refers_to.append(f"{argument.value.rstrip('/')}/config.json")
+        return
+    place = found.place(argument.node)
+    stated = tuple(Setting(key=key, value=None, location=place, spelling=argument.spelling) for key in keys)
+    found.settings += stated
+    option = found.options.get(is_option(argument.given, found.names, step.scope) or "")
+    if option is not None:
+        default = tuple(model_settings(option.default, place, task=task)) if isinstance(option.default, str) else stated
+        found.defaults.append(
+            OptionDefault(
+                flags=option.flags,
+                tool="",
+                argument=argument.name,
+                stated=stated,
+                default=default,
+                loads=True,
+                task=task,
+            )
+        )
+    elif path := lookup(argument.given, found.names, step.scope):
+        found.lookups.append(
+            ConfigLookup(path=path, tool="", argument=argument.name, stated=stated, loads=True, task=task)
+        )

@@ -1,0 +1,127 @@
+"""The calls that an object went through before it is used, as far as a program shows them.
+
+``stream = load_dataset(…)``, ``stream = stream.shuffle(…)``: a name stands for what it was bound to above its use, the
+last time if nothing can lead around that. A list went through what its elements went through, also those that are
+appended. What a function of the program returns went through what it returns, and its parameter through what the calls
+of the function give for it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.scanners.code.regions import end, start
+
+_DEEPEST = 20
+_MAX_BINDINGS = 20
+_MOST = 500  # expressions that one object is followed through
+
+
+def calls_behind(node: ast.AST, names: Names, scope: Scope) -> Iterator[ast.Call]:
+    """The calls that made an object, the last one first; of a function's arguments the first is followed."""
+    met = {node}
+    waiting = [(node, scope, 0)]
+    while waiting:
+        one, within, depth = waiting.pop()
+        if depth > _DEEPEST:
+            continue
+        if isinstance(one, ast.Call):
+            yield one
+        for inner, owner in _sources(one, names, within):
+            if inner not in met and len(met) < _MOST:
+                met.add(inner)
+                waiting.append((inner, owner, depth + 1))
+
+
+def called_name(call: ast.Call) -> str:
+    """The last part of what is called; empty where it has no name."""
+    match call.func:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
+
+
+def _sources(node: ast.AST, names: Names, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner), args=args):
+            yield owner, scope
+            if names.resolve(node.func, scope):  # a function of a module
+                yield from ((one, scope) for one in args[:1])
+        case ast.Call(func=function, args=args):
+            yield from ((one, scope) for one in args[:1])
+            yield from _returned(function, names, scope)
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            yield from ((one, scope) for one in elements)
+        case ast.ListComp(elt=element):
+            yield element, names.scopes.get(node, scope)
+        case ast.Name(id=name):
+            bound = names.bindings(name, scope)
+            if bound is not None:
+                if None in bound[0]:
+                    yield from _given(name, bound[1], names)
+                above = [one for one in bound[0][:_MAX_BINDINGS] if isinstance(one, ast.expr)]
+                above = sorted((one for one in above if one.lineno < node.lineno), key=lambda one: one.lineno)
+                yield from ((one, bound[1]) for one in _since_certain(above, node, bound[1]))
+                grown = bound[1].grown.get(name, ())[:_MAX_BINDINGS]
+                yield from ((one, bound[1]) for one in grown if one.lineno < node.lineno)
+
+
+def _since_certain(values: Sequence[ast.expr], node: ast.AST, scope: Scope) -> Sequence[ast.expr]:
+    """What a name is bound to, without what is lost: what comes before a binding that each way to its use passes."""
+    for index in range(len(values) - 1, 0, -1):
+        block = _block_of(values[index], getattr(scope.node, "body", ()))
+        # In `model = wrap(model)` the name stands for what it was before.
+        if block and end(values[index]) <= start(node) < end(block[-1]):
+            return values[index:]
+    return values
+
+
+def _block_of(value: ast.expr, block: Sequence[ast.AST]) -> Sequence[ast.AST]:
+    """The statements among which one binds a name to a value; none where the name is a part of a target."""
+    for statement in block:
+        if not start(statement) <= start(value) < end(statement):
+            continue
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is value:
+            return block
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            found = _block_of(value, getattr(statement, part, ()))
+            if found:
+                return found
+    return ()
+
+
+def _returned(function: ast.expr, names: Names, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
+    """What a function of the same module returns."""
+    defined = names.definition(function, scope)
+    if defined is None or defined[0] is not names or not isinstance(defined[1], ast.FunctionDef):
+        return
+    within = names.scopes[defined[1]]
+    for node in ast.walk(defined[1]):
+        if isinstance(node, ast.Return) and node.value is not None:
+            yield node.value, within
+
+
+def _given(name: str, scope: Scope, names: Names) -> Iterator[tuple[ast.AST, Scope]]:
+    """What the calls of a function of the module give for its parameter, by position or by name."""
+    function = scope.node
+    if not isinstance(function, ast.FunctionDef) or scope.parent is not names.module:
+        return
+    parameters = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    for node in ast.walk(names.module.node):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function.name:
+            given = dict(zip(parameters, node.args, strict=False)) | {word.arg: word.value for word in node.keywords}
+            if name in given:
+                yield given[name], _scope_of(node, names)
+
+
+def _scope_of(node: ast.AST, names: Names) -> Scope:
+    """The innermost function that a node stands in, by its lines."""
+    around = [
+        scope
+        for within, scope in names.scopes.items()
+        if isinstance(within, ast.FunctionDef)
+        and within.lineno <= getattr(node, "lineno", 0) <= (within.end_lineno or 0)
+    ]
+    return max(around, key=lambda scope: getattr(scope.node, "lineno", 0), default=names.module)

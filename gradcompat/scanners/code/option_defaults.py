@@ -1,0 +1,162 @@
+"""The options of a program's own command line, with their defaults: argparse's, and the fields of dataclasses.
+
+``parser.add_argument("--steps", default=8)``, ``tyro.cli(MyArguments)``, and ``HfArgumentParser(MyArguments)``, where
+the class derives from transformers' TrainingArguments.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.scanners.code.names import PARSING, UNKNOWN, Names, Scope
+
+# What the result of `parse_args` is called where it is passed on.
+_NAMESPACES = frozenset({"args", "opt", "opts", "options", "flags", "arguments"})
+# What fills a dataclass from the command line and returns it.
+CLIS = frozenset({"tyro.cli", "simple_parsing.parse", "pyrallis.parse", "draccus.parse"})
+_DEEPEST = 8  # of dataclasses that derive from one another
+_SWITCHES = {"store_true": True, "store_false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a program's own command line.
+
+    Attributes:
+        name: the attribute of the parsed options that has its value.
+        flags: its names on the command line, with underscores and without dashes.
+        default: its default, or UNKNOWN.
+        node: where the default stands.
+        switched: what the bare option means; None where it takes a value.
+        names: those of the module that has the default, if it is another one.
+    """
+
+    name: str
+    flags: tuple[str, ...]
+    default: Any
+    node: ast.expr
+    switched: bool | None = None
+    names: Names | None = None
+
+
+def option_of(call: ast.Call, names: Names, scope: Scope) -> Option | None:
+    """The option that ``add_argument`` adds; None for a positional argument."""
+    written = [
+        argument.value
+        for argument in call.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    ]
+    long = next((flag for flag in written if flag.startswith("--")), None)
+    words = {word.arg: word.value for word in call.keywords}
+    if long is None:
+        return None
+    flags = tuple(flag.lstrip("-").replace("-", "_") for flag in written)
+    dest = names.literal(words["dest"], scope) if "dest" in words else None
+    name = dest if isinstance(dest, str) else long.lstrip("-").replace("-", "_")
+    action = names.literal(words["action"], scope) if "action" in words else None
+    switched = _SWITCHES.get(str(action))
+    if isinstance(words.get("action"), ast.Attribute):  # argparse.BooleanOptionalAction
+        switched = True
+    given = words.get("default")
+    if given is not None:
+        return Option(name, flags, names.literal(given, scope), given, switched)
+    plain = "action" not in words and "required" not in words
+    default = (not switched) if str(action) in _SWITCHES else None if plain else UNKNOWN
+    return Option(name, flags, default, call, switched)
+
+
+def is_option(node: ast.expr, names: Names, scope: Scope) -> str | None:
+    """The name of the option that ``args.steps`` reads, if the object is what a parser has parsed."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=owner), attr=name):
+            found = names.bindings(owner, scope)
+            if found is None:
+                return None
+            passed_on = None in found[0] and (_is_called_options(owner) or owner in found[1].parsed)
+            return name if passed_on or any(_is_parsed(one, names, found[1]) for one in found[0]) else None
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=owner), attr=name):
+            return name if owner in _NAMESPACES else None
+    return None
+
+
+def _is_called_options(name: str) -> bool:
+    """Is that what parsed options are called? `training_args` is what the Trainer takes."""
+    return name in _NAMESPACES or (name.endswith("_args") and name != "training_args")
+
+
+def _is_parsed(binding: object, names: Names, scope: Scope, depth: int = 0) -> bool:
+    """Is it what a parser returns, or what a function of the project does that returns it?"""
+    match binding:
+        case ast.Call(func=ast.Attribute(attr=method)) if method in PARSING:
+            return True
+        case ast.Subscript(value=inner):
+            return _is_parsed(inner, names, scope, depth)
+        case ast.Call(func=called) if not CLIS.isdisjoint(names.resolve(called, scope)):
+            return True
+        case ast.Call(func=ast.Name() as called) if depth < _DEEPEST:
+            defined = names.definition(called, scope)
+            return defined is not None and _returns_parsed(defined[1], defined[0], depth + 1)
+    return False
+
+
+def _returns_parsed(function: ast.AST, names: Names, depth: int) -> bool:
+    inner = names.scopes.get(function)
+    if inner is None or isinstance(function, ast.ClassDef):
+        return False
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return) and node.value is not None:
+            bound = names.bindings(node.value.id, inner) if isinstance(node.value, ast.Name) else None
+            values = [node.value] if bound is None else bound[0]
+            if any(_is_parsed(value, names, inner, depth) for value in values):
+                return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a dataclass.
+
+    Attributes:
+        name: the field.
+        default: what it is where no option gives it; None where an option has to.
+        node: where it stands.
+        names: the names of the module that defines it.
+        scope: the scope in which its class stands.
+    """
+
+    name: str
+    default: ast.expr | None
+    node: ast.expr
+    names: Names
+    scope: Scope
+
+
+def fields(definition: ast.ClassDef, names: Names, scope: Scope) -> list[Field]:
+    """The fields of a dataclass with their defaults, and those of the project's own classes that it derives from."""
+    found: dict[str, Field] = {}
+    waiting = [(definition, names, scope, 0)]
+    while waiting:
+        one, owner, within, depth = waiting.pop(0)
+        for name, default, node in _own_fields(one):
+            found.setdefault(name, Field(name, default, node, owner, within))
+        for base in one.bases if depth < _DEEPEST else ():
+            defined = owner.definition(base, within)
+            if defined is not None and isinstance(defined[1], ast.ClassDef):
+                waiting.append((defined[1], defined[0], defined[2], depth + 1))
+    return list(found.values())
+
+
+def _own_fields(definition: ast.ClassDef) -> Iterator[tuple[str, ast.expr | None, ast.expr]]:
+    for statement in definition.body:
+        match statement:
+            case ast.AnnAssign(target=ast.Name(id=name) as target, value=ast.Call(keywords=words)):
+                default = next((word.value for word in words if word.arg == "default"), None)
+                if default is not None or all(word.arg != "default_factory" for word in words):
+                    yield name, default, default or target
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                yield name, value, value
+            case ast.AnnAssign(target=ast.Name(id=name) as target, value=None):
+                yield name, None, target

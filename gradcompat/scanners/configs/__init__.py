@@ -1,0 +1,1 @@
+"""Configs of training tools, one module a tool, and what their readers share."""

@@ -1,0 +1,88 @@
+"""ms-swift's arguments: YAML configs of `swift sft` and its kin, and the ``args.json`` that a run leaves behind."""
+
+from __future__ import annotations
+
+from gradcompat.errors import Unrecognised
+from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
+from gradcompat.model.context import Context
+from gradcompat.scanners.configs import training_arguments
+from gradcompat.scanners.configs.flat import read_config, run_of, settings_of
+from gradcompat.scanners.configs.tool_defaults import imports_of, left_to_tool
+from gradcompat.scanners.key_mapping import Feed, Feeds
+
+_TUNER = Feed("peft.method", {"full": "none", "longlora": "lora"})
+_SHIPPED = ("zero0", "zero1", "zero2", "zero3", "zero2_offload", "zero3_offload")
+
+FEEDS: Feeds = {
+    **training_arguments.FEEDS,
+    "max_length": Feed("data.sequence_length"),  # longer samples are left out unless truncation_strategy says otherwise
+    "model": Feed("model.name"),
+    "model_id_or_path": Feed("model.name"),  # in version 2
+    "batch_size": Feed("training.per_device_train_batch_size"),
+    "tuner_type": _TUNER,
+    "train_type": _TUNER,  # its name in version 3
+    "sft_type": _TUNER,  # and in version 2
+    "rlhf_type": Feed("training.method", {"rm": "reward", "simpo": "cpo"}),
+    "task_type": Feed("training.method", {"generative_reranker": "generative_reranker"}, only=True),
+    "padding_side": Feed("data.padding_side"),
+    "vllm_enable_lora": Feed("training.vllm_enable_lora"),
+    "router_aux_loss_coef": Feed("model.output_router_logits", {"0": False, "0.0": False}, given=True),
+    "sleep_level": Feed("training.vllm_sleep_level"),
+    "attn_impl": Feed("model.attn_implementation", {"flash_attn": "flash_attention_2"}),
+    "quant_method": Feed("quantization.method", {"bnb": "bitsandbytes"}),
+    "quant_bits": Feed("quantization.bits", {"0": None}),
+    "bnb_4bit_use_double_quant": Feed("quantization.double_quant"),
+    "modules_to_save": Feed("peft.modules_to_save", given=True),
+    "target_parameters": Feed("peft.target_parameters", given=True),
+    "layers_to_transform": Feed("peft.layers_to_transform", given=True),
+    "lorap_lr_ratio": Feed("peft.optimizer", given="loraplus"),
+    "global_world_size": Feed("distributed.processes"),
+    # The names of the DeepSpeed configs that ms-swift brings along.
+    "deepspeed": (
+        Feed("distributed.strategy", given="deepspeed"),
+        Feed("deepspeed.zero_stage", {name: int(name[4]) for name in _SHIPPED}, only=True),
+        Feed("deepspeed.offload_optimizer", {name: "cpu" if "off" in name else "none" for name in _SHIPPED}, only=True),
+    ),
+    "deepspeed.zero_optimization.stage": Feed("deepspeed.zero_stage"),
+    "deepspeed.zero_optimization.overlap_comm": Feed("deepspeed.overlap_comm"),
+    "deepspeed.zero_optimization.contiguous_gradients": Feed("deepspeed.contiguous_gradients"),
+    "deepspeed.zero_optimization.offload_optimizer.device": Feed("deepspeed.offload_optimizer"),
+    "deepspeed.zero_optimization.offload_param.device": Feed("deepspeed.offload_param"),
+}
+
+_TUNERS = frozenset({"tuner_type", "train_type", "sft_type", "rlhf_type"})
+# Words of ms-swift's that stand beside one of those, or alone in numbers.
+_OWN = frozenset(
+    {
+        *("swift_version", "attn_impl", "quant_method", "quant_bits", "torch_dtype", "lazy_tokenize", "freeze_vit"),
+        *("freeze_llm", "freeze_aligner", "lorap_lr_ratio", "model_dir", "model_info", "use_hf", "model_type"),
+        *("add_version", "truncation_strategy", "loss_scale", "split_dataset_ratio", "create_checkpoint_symlink"),
+        *("system", "model_id_or_path", "template", "template_type", "dataset"),
+    }
+)
+# Without one of these it is about inference, evaluation or sampling.
+_TRAINING = frozenset(
+    {"per_device_train_batch_size", "num_train_epochs", "gradient_accumulation_steps", "learning_rate"}
+)
+
+
+def scan(document: Document) -> Context:
+    """The run that ms-swift's arguments describe.
+
+    Raises:
+        Malformed: if they are not ms-swift's, or no YAML or JSON.
+    """
+    config = read_config(document, FEEDS)
+    top = config.top
+    named = any(isinstance(top.get(name), str) for name in _TUNERS) or "swift_version" in top
+    if not named or len(_OWN & top.keys()) < 2 or _TRAINING.isdisjoint(top):
+        raise Unrecognised("has no training arguments of ms-swift", path=document.path)
+    if not any(top.get(name) for name in ("quant_bits", "quant_method", "load_in_4bit")):
+        # `args.json` has every argument; that one then says nothing.
+        config = replace(
+            config, entries=tuple(entry for entry in config.entries if entry.name != "bnb_4bit_use_double_quant")
+        )
+    settings, skipped = settings_of(config, FEEDS)
+    context = run_of(config, "ms-swift", [*settings, *left_to_tool("ms-swift", settings)], skipped)
+    return replace(context, imported=imports_of("ms-swift", top))

@@ -1,0 +1,1 @@
+"""How a training is started: commands, scripts, notebooks that start them, and the variables and options they give."""

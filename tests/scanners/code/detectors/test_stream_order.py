@@ -1,0 +1,69 @@
+"""Whether a stream was shuffled before it was mixed, and split before samples were skipped."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcompat.formats.document import Document
+from gradcompat.scanners.code.python_code import scan
+
+_HEAD = """\
+from datasets import concatenate_datasets, interleave_datasets, load_dataset
+from datasets.distributed import split_dataset_by_node
+a = load_dataset("a", split="train", streaming=True)
+b = load_dataset("b", split="train", streaming=True)
+"""
+
+
+def words(text: str) -> list[str]:
+    settings = scan(Document("x.py", _HEAD + text)).settings
+    values = [one.value for one in settings if one.key == "code.symbols"]
+    names = [str(name) for value in values if isinstance(value, tuple) for name in value]
+    return [name for name in names if name.endswith((".of_shuffled", ".of_split", ".of_mix"))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mixed = interleave_datasets([a.shuffle(seed=1, buffer_size=1000), b])",
+        "a = a.shuffle(seed=1).map(tokenize)\nmixed = interleave_datasets([a, b], probabilities=[0.5, 0.5])",
+        "parts = [load_dataset(n, streaming=True).shuffle(seed=1) for n in NAMES]\nmixed = interleave_datasets(parts)",
+        "mixed = interleave_datasets(datasets=(a.shuffle(), b))",
+        "parts = []\nfor n in NAMES:\n    part = load_dataset(n, streaming=True).shuffle(seed=1)\n"
+        "    parts.append(part)\nmixed = interleave_datasets(parts)",
+    ],
+)
+def test_streams_that_are_shuffled_and_then_mixed(text: str) -> None:
+    assert words(text) == ["datasets.interleave_datasets.of_shuffled"]
+
+
+def test_concatenated_streams() -> None:
+    assert words("mixed = concatenate_datasets([a.shuffle(), b])") == ["datasets.concatenate_datasets.of_shuffled"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a2 = interleave_datasets([a, b])\na = a.shuffle()",
+        "mixed = interleave_datasets([a.map(shuffle), b])",
+    ],
+)
+def test_streams_that_are_shuffled_behind_the_mix(text: str) -> None:
+    assert words(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mixed = interleave_datasets([a, b]).shuffle(seed=1)",
+        "mixed = interleave_datasets([a, b])\nmixed = mixed.shuffle(seed=1)",
+    ],
+)
+def test_a_mix_that_is_shuffled(text: str) -> None:
+    assert [name.rpartition(".")[2] for name in words(text)] == ["of_mix"]
+
+
+def test_samples_are_skipped_behind_the_split_or_before_it() -> None:
+    split = "a = split_dataset_by_node(a, rank=0, world_size=2)\n"
+    assert words(f"{split}a = a.skip(5)") == ["datasets.IterableDataset.skip.of_split"]
+    assert words(f"a = a.skip(5)\n{split}") == []
