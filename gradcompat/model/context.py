@@ -123,8 +123,8 @@ class OptionTest:
     """What a condition of a program asks of options of its command line.
 
     Attributes:
-        kind: ``true`` where the option's value counts as true, ``in`` where it is one of some values; ``all``, ``any``
-            and ``not`` of its parts; ``unknown`` where it asks something else.
+        kind: ``true`` where the option's value counts as true, ``in`` where it is one of some values, ``begins``
+            where it begins with one; ``all``, ``any`` and ``not`` of its parts; ``unknown`` for something else.
         parts: the conditions that it is made of.
         flags: the names of the option, with underscores and without dashes.
         default: what the option is where it is not given.

@@ -103,6 +103,8 @@ def asked(test: ast.expr, names: Names, scope: Scope, option: Callable[[ast.expr
             return None if inner is None else OptionTest(kind="not", parts=(inner,))
         case ast.Compare(left=left, ops=[sign], comparators=[right]):
             return _compared(left, sign, names.literal(right, scope), option)
+        case ast.Call(func=ast.Attribute(value=left, attr="startswith"), args=[begin], keywords=[]):
+            return _begun(left, names.literal(begin, scope), option)
         case ast.Attribute() | ast.Name():
             found = option(test)
             return None if found is None else _of(found, "true")
@@ -127,6 +129,14 @@ def _compared(
         case ast.NotIn() if isinstance(right, list):
             return OptionTest(kind="not", parts=(_of(found, "in", values),))
     return None
+
+
+def _begun(left: ast.expr, begin: Any, option: Callable[[ast.expr], Option | None]) -> OptionTest | None:
+    found = option(left)
+    begins = tuple(begin) if isinstance(begin, list) else (begin,)
+    if found is None or not all(isinstance(one, str) for one in begins):
+        return None
+    return _of(found, "begins", begins)
 
 
 def _of(option: Option, kind: str, values: tuple[Any, ...] = ()) -> OptionTest:
@@ -197,4 +207,6 @@ def _holds(test: OptionTest, value: Any) -> bool | None:
         return None
     if test.kind == "true":
         return bool(value)
+    if test.kind == "begins":
+        return value.startswith(tuple(map(str, test.values))) if isinstance(value, str) else None
     return any(value is None if one is None else value is not None and value == one for one in test.values)

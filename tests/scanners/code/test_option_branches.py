@@ -116,6 +116,11 @@ def test_an_option_that_the_program_sets_itself_decides_nothing() -> None:
         ("args.flash", "--flash False", None),
         ("args.flash", "--flash True", True),
         ("args.mode is not None", "--mode $1", None),
+        ("args.mode.startswith('fu')", "", True),
+        ("args.mode.startswith('lo')", "", False),
+        ("args.mode.startswith(('lo', 'qlo'))", "--mode qlora", True),
+        ("args.mode.startswith('lo')", "--mode $1", None),
+        ("args.mode.startswith('lo', 1)", "", None),
         ("fits()", "", None),
     ],
 )
