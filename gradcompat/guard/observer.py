@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -89,6 +90,7 @@ class Observer:
         self.asked = asked
         self.steps: list[Step] = []
         self.models: list[ModelWatch] = []
+        self.evaluated: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self.ranks = collective.Ranks()
         self.optimizers = OptimizerWatch(instrumentation, fail)
         self.ledger = LossLedger(instrumentation, fail)
@@ -122,7 +124,8 @@ class Observer:
         self.clipping.wrap_frameworks()
         if len(self.models) < _MOST_MODELS:
             self.models.append(ModelWatch(model, self._instrumentation, self._fail))
-            self._instrumentation.keep(model.register_forward_pre_hook(Harmless(self._noting, self._fail)))
+            noting = Harmless(self._noting, self._fail)
+            self._instrumentation.keep(model.register_forward_pre_hook(noting, with_kwargs=True))
             if self._reading is None:
                 self._reading = BatchReading(model, self._fail)
                 if self.asked.packing:
@@ -133,7 +136,7 @@ class Observer:
         """Watch a model that trains in evaluation mode, which shows when an optimizer that holds it steps."""
         self.watch(model)
         last = self._pending[-1]
-        last.evaluating = last.evaluating or self.models[-1].evaluating()
+        last.evaluating = last.evaluating or self._evaluating()
 
     @property
     def together(self) -> bool:
@@ -185,8 +188,7 @@ class Observer:
             roots: Any = arguments[0] if arguments else keywords.get("tensors")
             root = roots if loaded("torch").is_tensor(roots) else roots[0]
             if root.numel() == 1:
-                evaluating = tuple(name for watch in self.models for name in watch.evaluating())
-                self._pending.append(_Pending(calls, root.detach().clone(), evaluating, self._of_inputs))
+                self._pending.append(_Pending(calls, root.detach().clone(), self._evaluating(), self._of_inputs))
                 self._of_inputs = False
             for watch in self.models:
                 watch.forget_delivered()
@@ -206,17 +208,24 @@ class Observer:
         except Exception as error:  # as above
             self._fail(error)
 
-    def _noting(self, _module: Any, inputs: tuple[Any, ...]) -> None:
-        self.note_inputs(inputs)
+    def _evaluating(self) -> tuple[str, ...]:
+        """What is in evaluation mode; models that are called one by one may be the parts of one."""
+        whole = not any(watch.model.training for watch in self.models)
+        return tuple(name for watch in self.models for name in watch.evaluating(whole=whole))
+
+    def _noting(self, _module: Any, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        self.note_inputs((*inputs, *keywords.values()))
 
     def note_inputs(self, inputs: Iterable[Any]) -> None:
         """A model is called with these, for the next backward pass."""
-        self._of_inputs = self._of_inputs or any(map(_asks_for_gradient, inputs))
+        self._of_inputs = self._of_inputs or any(map(_asks_for_gradient, _tensors(inputs)))
 
     def _are_erased(self) -> bool:
-        """Whether somebody has zeroed the gradients of all models since the last backward pass."""
-        gradients = [one.parameter.grad for watch in self.models for one in watch.sums]
-        return not any(one is not None and (one.is_sparse or bool((one != 0).any())) for one in gradients)
+        """Whether somebody has zeroed the gradients of all that trains since the last backward pass."""
+        watched = [one for watch in self.models for _, one in watch.trainable]
+        called = (one for module in list(self.evaluated.values()) for one in module.parameters() if one.requires_grad)
+        trainable = watched or list(called)
+        return bool(trainable) and not any(map(_has_gradient, trainable))
 
     def _before_clipping(self) -> tuple[int, Any]:
         for watch in self.models:
@@ -541,10 +550,29 @@ def _held(optimizer: Any) -> dict[int, Any]:
     return {id(parameter): parameter for group in optimizer.param_groups for parameter in group["params"]}
 
 
+def _has_gradient(parameter: Any) -> bool:
+    gradient = parameter.grad
+    if gradient is None or gradient.is_sparse:
+        return gradient is not None
+    here = gradient.to_local() if hasattr(gradient, "to_local") else gradient
+    return bool(here.any())
+
+
+def _tensors(given: Iterable[Any]) -> Iterator[Any]:
+    """Tensors among arguments, those in lists and mappings included."""
+    for one in given:
+        if loaded("torch").is_tensor(one):
+            yield one
+        elif isinstance(one, Mapping):
+            yield from _tensors(one.values())
+        elif isinstance(one, (list, tuple)):
+            yield from _tensors(one)
+
+
 def _asks_for_gradient(tensor: Any) -> bool:
     """Whether a tensor is computed from one that is no parameter and gets a gradient, as far as a short look shows."""
     torch = loaded("torch")
-    if not torch.is_tensor(tensor) or not tensor.requires_grad:
+    if not tensor.requires_grad:
         return False
     if tensor.is_leaf:
         return not isinstance(tensor, torch.nn.Parameter)
