@@ -66,6 +66,12 @@ class GradientSum:
         if gradient is not None and not gradient.is_sparse and (self._unclipped is None or passes != self._passes):
             self._unclipped, self._passes = self.elements(gradient).clone(), passes
 
+    def of_delivered(self) -> Any:
+        """The norm before clipping, in that of what was delivered; None if either is not known."""
+        if self._unclipped is None or self.delivered is None:
+            return None
+        return self._unclipped.norm() / self.delivered.norm()
+
     def after_clipping(self) -> None:
         """The call is over."""
         gradient = self.parameter.grad

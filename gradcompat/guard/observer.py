@@ -33,6 +33,7 @@ NOISE = 1e-5  # of the gradient's norm: below it a tensor's gradient is rounding
 _MOST_MODELS = 8
 _MOST_NODES = 64  # of the graph behind an input
 _DIGEST = 1 << 20
+_AS_DELIVERED = 0.1  # a norm differs at most so much from that of what autograd delivered
 
 
 @dataclass
@@ -104,6 +105,7 @@ class Observer:
         self._resting: Any = None
         self._reading: BatchReading | None = None
         self._of_inputs = False
+        self._versions: dict[int, int] = {}  # of parameters, after the last backward pass
         self.before_backward: Callable[[], None] = lambda: None
         self._held: dict[int, Any] = {}
         self._optimizers = 0
@@ -190,6 +192,7 @@ class Observer:
             if root.numel() == 1:
                 self._pending.append(_Pending(calls, root.detach().clone(), self._evaluating(), self._of_inputs))
                 self._of_inputs = False
+            self._versions = {id(one): one._version for one in self._trainable()}
             for watch in self.models:
                 watch.forget_delivered()
         except Exception as error:  # whatever it is, the run goes on
@@ -198,7 +201,7 @@ class Observer:
 
     def _begin_pass(self) -> None:
         try:
-            if self._pending and all(one.of_inputs for one in self._pending) and self._are_erased():
+            if self._pending and self._are_erased():
                 scaler = self._scaler
                 self.discard()  # those were not for this step
                 self._scaler = scaler
@@ -221,17 +224,37 @@ class Observer:
         self._of_inputs = self._of_inputs or any(map(_asks_for_gradient, _tensors(inputs)))
 
     def _are_erased(self) -> bool:
-        """Whether somebody has zeroed the gradients of all that trains since the last backward pass."""
+        """Whether the gradients so far were for something else, and somebody has zeroed them.
+
+        They were for the inputs (an attack), or have moved parameters since the last backward pass (SAM).
+        """
+        trainable = self._trainable()
+        used = all(one.of_inputs for one in self._pending) or any(
+            self._versions.get(id(one), one._version) != one._version for one in trainable
+        )
+        return used and bool(trainable) and not any(map(_has_gradient, trainable))
+
+    def _trainable(self) -> list[Any]:
+        """Parameters of the models that are watched, or else of those called in evaluation mode."""
         watched = [one for watch in self.models for _, one in watch.trainable]
         called = (one for module in list(self.evaluated.values()) for one in module.parameters() if one.requires_grad)
-        trainable = watched or list(called)
-        return bool(trainable) and not any(map(_has_gradient, trainable))
+        return watched or list(called)
 
     def _before_clipping(self) -> tuple[int, Any]:
         for watch in self.models:
             for one in watch.sums:
                 one.before_clipping(self.pending)
-        return self.pending, None if self._unscaled else getattr(self._scaler, "_scale", None)
+        return self.pending, None if self._unscaled else self._factor()
+
+    def _factor(self) -> Any:
+        """What a GradScaler has multiplied gradients by that are as autograd delivered them; None if there is none."""
+        torch = loaded("torch")
+        scale = getattr(self._scaler, "_scale", None)
+        ratios = [ratio for watch in self.models for one in watch.sums if (ratio := one.of_delivered()) is not None]
+        if scale is None or not ratios:
+            return None
+        ratio = torch.stack([one.to(scale.device) for one in ratios]).nanmedian()
+        return torch.where((ratio - 1).abs() < _AS_DELIVERED, scale, torch.ones_like(scale))
 
     def _after_clipping(self) -> None:
         for watch in self.models:

@@ -29,6 +29,7 @@ print(sum(p.double().sum().item() for p in model.parameters()).hex())
 STEP = "optimizer.zero_grad(); F.cross_entropy(model(x), y).backward(); optimizer.step()"
 SCALED = "optimizer.zero_grad(); scaler.scale(F.cross_entropy(model(x), y)).backward(); {}scaler.step(optimizer); "
 SCALED += "scaler.update()"
+BY_HAND = "[p.grad.div_(scaler.get_scale()) for p in model.parameters()]; "
 CLIP = "torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01); "
 ATTACK = """
 def attack(x, y):
@@ -63,6 +64,20 @@ def step():
         (F.cross_entropy(model(x), torch.randint(0, 3, (8,))) / 4).backward()
     optimizer.step()
 """
+SAM = """
+optimizer.zero_grad()
+F.cross_entropy(model(x), y).backward()
+with torch.no_grad():
+    kept = [p.clone() for p in model.parameters()]
+    for p in model.parameters():
+        p.add_(0.05 * p.grad)
+optimizer.zero_grad()
+F.cross_entropy(model(x), y).backward()
+with torch.no_grad():
+    for p, old in zip(model.parameters(), kept):
+        p.copy_(old)
+optimizer.step()
+"""
 PARTS = "body.requires_grad_(True).eval()"
 BY_PARTS = "optimizer.zero_grad(); F.cross_entropy(model[1](body(x)), y).backward(); optimizer.step()"
 FREEZE = "body.requires_grad_(False).eval()"
@@ -80,15 +95,34 @@ EVALUATION, CLIPPING = ("evaluation mode", "warning"), ("clipping", "warning")
         (PARTS, 0.0, BY_PARTS, []),
         (PARTS, 0.1, BY_PARTS, [EVALUATION]),
         (ATTACK, 0.1, "x = attack(x, y); " + STEP, []),
+        ("pass", 0.1, SAM.replace("\n", "\n    "), []),
         (ADVERSARY, 0.1, BY_KEYWORD, []),
         (ADVERSARY + "model.eval()", 0.1, BY_KEYWORD, [EVALUATION]),
         ("pass", 0.1, SCALED.format(""), []),
         ("pass", 0.1, SCALED.format("scaler.unscale_(optimizer); " + CLIP), []),
         ("pass", 0.1, SCALED.format(CLIP), [CLIPPING]),
+        ("pass", 0.1, SCALED.format(CLIP.replace("0.01", "0.01 * scaler.get_scale()")), []),
+        (
+            "pass",
+            0.1,
+            SCALED.format(BY_HAND + CLIP).replace("scaler.step(optimizer); scaler.update()", "optimizer.step()"),
+            [],
+        ),
     ],
     ids=[
-        *("all", "batch norm", "averages", "frozen", "head", "parts", "noise of parts", "attack", "attack by keyword"),
-        *("attack in evaluation mode", "scaled", "unscaled", "clipped too early"),
+        *(
+            "all",
+            "batch norm",
+            "averages",
+            "frozen",
+            "head",
+            "parts",
+            "noise of parts",
+            "attack",
+            "sam",
+            "attack by keyword",
+        ),
+        *("attack in evaluation mode", "scaled", "unscaled", "clipped too early", "limit", "by hand"),
     ],
 )
 def test_what_is_told(tmp_path: Path, before: str, p: float, step: str, told: list[tuple[str, str]]) -> None:
