@@ -25,6 +25,7 @@ _FUNCTIONS: dict[str, _By] = {
     "_clip_grads_with_norm_": "norm",
     "clip_grad_value_": "value",
 }
+_MULTIPLIED = 100
 # Methods that clip the parameters of a module, and where that is.
 _METHODS = {
     ("torch.distributed.fsdp.fully_sharded_data_parallel", "FullyShardedDataParallel"): ("clip_grad_norm_", ""),
@@ -124,7 +125,8 @@ class ClippingWatch:
                 found = list(given)
             else:
                 return function(*arguments, **keywords)
-            return self._watched(by, found, lambda: function(*arguments, **keywords))
+            limit = arguments[1] if len(arguments) > 1 else keywords.get("max_norm", keywords.get("clip_value"))
+            return self._watched(by, found, lambda: function(*arguments, **keywords), limit)
 
         return around
 
@@ -135,7 +137,7 @@ class ClippingWatch:
 
         return around
 
-    def _watched(self, by: _By, parameters: list[Any], clip: Callable[[], Any]) -> Any:
+    def _watched(self, by: _By, parameters: list[Any], clip: Callable[[], Any], limit: Any = None) -> Any:
         begun = self._begin(parameters)
         self._inside = True
         try:
@@ -143,7 +145,7 @@ class ClippingWatch:
         finally:
             self._inside = False
         if begun is not None:
-            self._end(by, parameters, *begun)
+            self._end(by, parameters, limit, *begun)
         return result
 
     def _begin(self, parameters: list[Any]) -> tuple[int, Any, list[tuple[int, Any]]] | None:
@@ -153,8 +155,12 @@ class ClippingWatch:
             self._fail(error)
             return None
 
-    def _end(self, by: _By, parameters: list[Any], passes: int, scale: Any, norms: list[tuple[int, Any]]) -> None:
+    def _end(
+        self, by: _By, parameters: list[Any], limit: Any, passes: int, scale: Any, norms: list[tuple[int, Any]]
+    ) -> None:
         try:
+            if scale is not None and limit is not None:  # one that is as large as the factor was multiplied by it
+                scale = scale.where(scale > _MULTIPLIED * limit, 1.0)
             self._after()
             ids = frozenset(id(one) for one in parameters if one.requires_grad)
             self._calls.append(_Call(by, ids, passes, _kept(norms, parameters), scale))

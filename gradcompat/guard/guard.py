@@ -6,7 +6,6 @@ import functools
 import os
 import sys
 import traceback
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -76,7 +75,6 @@ class Guard:
         self._matching: RecordMatching | None = None
         self._optimizers: set[int] = set()
         self._passed_over: set[int] = set()
-        self._evaluated: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._looked = self._updating = self._started = self._failed = False
         self._change = ""
         self._first_batches: list[list[int]] = []
@@ -132,7 +130,6 @@ class Guard:
         if self._observer is not None:
             self._observer.ranks.withdraw()
         self._observer = self._model = None
-        self._evaluated.clear()
         if self._matching is not None:
             self._matching.close()
         if self in _active:
@@ -255,12 +252,12 @@ class Guard:
             return
         if not module.training:
             if not observer.knows(module):  # a model that is watched notes them itself
-                self._evaluated.setdefault(id(module), module)
+                observer.evaluated.setdefault(id(module), module)
                 observer.note_inputs(inputs)
             return
         if not observer.knows(module) and any(parameter.requires_grad for parameter in module.parameters()):
-            observer.note_inputs(inputs)
             self._watch(observer, module)
+        observer.note_inputs(inputs)  # of parts, too: a hook for all modules is given no keywords
         self._passed_over.add(id(module))
 
     def _before_update(self, optimizer: Any, arguments: Any, keywords: Any) -> Any:
@@ -318,12 +315,12 @@ class Guard:
     def _watch_evaluated(self, observer: Observer, optimizer: Any) -> None:
         """A model that was called in evaluation mode is one that trains if an optimizer that steps holds it."""
         held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
-        for module in list(self._evaluated.values()):  # the outer ones were called first
+        for module in list(observer.evaluated.values()):  # the outer ones were called first
             if module.training or any(map(observer.knows, module.modules())):
                 continue
             if any(one.requires_grad and id(one) in held for one in module.parameters()):
                 self._watch(observer, module, evaluated=True)
-        self._evaluated.clear()
+        observer.evaluated.clear()
 
     def _go_on_unseen(self, why: str) -> None:
         """No step can be looked at: a gradient is gone before the next one is there, or the model is in parts."""

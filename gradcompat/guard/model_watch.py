@@ -66,6 +66,12 @@ class GradientSum:
         if gradient is not None and not gradient.is_sparse and (self._unclipped is None or passes != self._passes):
             self._unclipped, self._passes = self.elements(gradient).clone(), passes
 
+    def of_delivered(self) -> Any:
+        """The norm before clipping, in that of what was delivered; None if either is not known."""
+        if self._unclipped is None or self.delivered is None:
+            return None
+        return self._unclipped.norm() / self.delivered.norm()
+
     def after_clipping(self) -> None:
         """The call is over."""
         gradient = self.parameter.grad
@@ -143,12 +149,15 @@ class ModelWatch:
 
         return ran
 
-    def evaluating(self) -> tuple[str, ...]:
+    def evaluating(self, *, whole: bool) -> tuple[str, ...]:
         """Classes of modules that would act differently in training and are in evaluation mode.
 
         A dropout counts that asks for a probability above 0, but for one inside of a part in evaluation mode of which
         nothing trains: whoever freezes a part turns its noise off. Whoever puts batch normalisation into evaluation
-        mode keeps its averages as they are; so it counts only where the whole model is in that mode.
+        mode keeps its averages as they are; so it counts only where all that trains is in that mode.
+
+        Args:
+            whole: all that trains is in evaluation mode.
         """
         return tuple(
             type(module).__name__
@@ -156,7 +165,7 @@ class ModelWatch:
             if not module.training
             and (
                 (_DROPOUT in type(module).__name__ and getattr(module, "p", None))
-                or (not self.model.training and type(module).__name__ in _BATCH_NORM and _trains(module))
+                or (whole and type(module).__name__ in _BATCH_NORM and _trains(module))
             )
         )
 

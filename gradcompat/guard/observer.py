@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -32,6 +33,7 @@ NOISE = 1e-5  # of the gradient's norm: below it a tensor's gradient is rounding
 _MOST_MODELS = 8
 _MOST_NODES = 64  # of the graph behind an input
 _DIGEST = 1 << 20
+_AS_DELIVERED = 0.1  # a norm differs at most so much from that of what autograd delivered
 
 
 @dataclass
@@ -89,6 +91,7 @@ class Observer:
         self.asked = asked
         self.steps: list[Step] = []
         self.models: list[ModelWatch] = []
+        self.evaluated: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self.ranks = collective.Ranks()
         self.optimizers = OptimizerWatch(instrumentation, fail)
         self.ledger = LossLedger(instrumentation, fail)
@@ -102,6 +105,7 @@ class Observer:
         self._resting: Any = None
         self._reading: BatchReading | None = None
         self._of_inputs = False
+        self._versions: dict[int, int] = {}  # of parameters, after the last backward pass
         self.before_backward: Callable[[], None] = lambda: None
         self._held: dict[int, Any] = {}
         self._optimizers = 0
@@ -122,7 +126,8 @@ class Observer:
         self.clipping.wrap_frameworks()
         if len(self.models) < _MOST_MODELS:
             self.models.append(ModelWatch(model, self._instrumentation, self._fail))
-            self._instrumentation.keep(model.register_forward_pre_hook(Harmless(self._noting, self._fail)))
+            noting = Harmless(self._noting, self._fail)
+            self._instrumentation.keep(model.register_forward_pre_hook(noting, with_kwargs=True))
             if self._reading is None:
                 self._reading = BatchReading(model, self._fail)
                 if self.asked.packing:
@@ -133,7 +138,7 @@ class Observer:
         """Watch a model that trains in evaluation mode, which shows when an optimizer that holds it steps."""
         self.watch(model)
         last = self._pending[-1]
-        last.evaluating = last.evaluating or self.models[-1].evaluating()
+        last.evaluating = last.evaluating or self._evaluating()
 
     @property
     def together(self) -> bool:
@@ -185,9 +190,9 @@ class Observer:
             roots: Any = arguments[0] if arguments else keywords.get("tensors")
             root = roots if loaded("torch").is_tensor(roots) else roots[0]
             if root.numel() == 1:
-                evaluating = tuple(name for watch in self.models for name in watch.evaluating())
-                self._pending.append(_Pending(calls, root.detach().clone(), evaluating, self._of_inputs))
+                self._pending.append(_Pending(calls, root.detach().clone(), self._evaluating(), self._of_inputs))
                 self._of_inputs = False
+            self._versions = {id(one): one._version for one in self._trainable()}
             for watch in self.models:
                 watch.forget_delivered()
         except Exception as error:  # whatever it is, the run goes on
@@ -196,7 +201,7 @@ class Observer:
 
     def _begin_pass(self) -> None:
         try:
-            if self._pending and all(one.of_inputs for one in self._pending) and self._are_erased():
+            if self._pending and self._are_erased():
                 scaler = self._scaler
                 self.discard()  # those were not for this step
                 self._scaler = scaler
@@ -206,23 +211,50 @@ class Observer:
         except Exception as error:  # as above
             self._fail(error)
 
-    def _noting(self, _module: Any, inputs: tuple[Any, ...]) -> None:
-        self.note_inputs(inputs)
+    def _evaluating(self) -> tuple[str, ...]:
+        """What is in evaluation mode; models that are called one by one may be the parts of one."""
+        whole = not any(watch.model.training for watch in self.models)
+        return tuple(name for watch in self.models for name in watch.evaluating(whole=whole))
+
+    def _noting(self, _module: Any, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        self.note_inputs((*inputs, *keywords.values()))
 
     def note_inputs(self, inputs: Iterable[Any]) -> None:
         """A model is called with these, for the next backward pass."""
-        self._of_inputs = self._of_inputs or any(map(_asks_for_gradient, inputs))
+        self._of_inputs = self._of_inputs or any(map(_asks_for_gradient, _tensors(inputs)))
 
     def _are_erased(self) -> bool:
-        """Whether somebody has zeroed the gradients of all models since the last backward pass."""
-        gradients = [one.parameter.grad for watch in self.models for one in watch.sums]
-        return not any(one is not None and (one.is_sparse or bool((one != 0).any())) for one in gradients)
+        """Whether the gradients so far were for something else, and somebody has zeroed them.
+
+        They were for the inputs (an attack), or have moved parameters since the last backward pass (SAM).
+        """
+        trainable = self._trainable()
+        used = all(one.of_inputs for one in self._pending) or any(
+            self._versions.get(id(one), one._version) != one._version for one in trainable
+        )
+        return used and bool(trainable) and not any(map(_has_gradient, trainable))
+
+    def _trainable(self) -> list[Any]:
+        """Parameters of the models that are watched, or else of those called in evaluation mode."""
+        watched = [one for watch in self.models for _, one in watch.trainable]
+        called = (one for module in list(self.evaluated.values()) for one in module.parameters() if one.requires_grad)
+        return watched or list(called)
 
     def _before_clipping(self) -> tuple[int, Any]:
         for watch in self.models:
             for one in watch.sums:
                 one.before_clipping(self.pending)
-        return self.pending, None if self._unscaled else getattr(self._scaler, "_scale", None)
+        return self.pending, None if self._unscaled else self._factor()
+
+    def _factor(self) -> Any:
+        """What a GradScaler has multiplied gradients by that are as autograd delivered them; None if there is none."""
+        torch = loaded("torch")
+        scale = getattr(self._scaler, "_scale", None)
+        ratios = [ratio for watch in self.models for one in watch.sums if (ratio := one.of_delivered()) is not None]
+        if scale is None or not ratios:
+            return None
+        ratio = torch.stack([one.to(scale.device) for one in ratios]).nanmedian()
+        return torch.where((ratio - 1).abs() < _AS_DELIVERED, scale, torch.ones_like(scale))
 
     def _after_clipping(self) -> None:
         for watch in self.models:
@@ -541,10 +573,29 @@ def _held(optimizer: Any) -> dict[int, Any]:
     return {id(parameter): parameter for group in optimizer.param_groups for parameter in group["params"]}
 
 
+def _has_gradient(parameter: Any) -> bool:
+    gradient = parameter.grad
+    if gradient is None or gradient.is_sparse:
+        return gradient is not None
+    here = gradient.to_local() if hasattr(gradient, "to_local") else gradient
+    return bool(here.any())
+
+
+def _tensors(given: Iterable[Any]) -> Iterator[Any]:
+    """Tensors among arguments, those in lists and mappings included."""
+    for one in given:
+        if loaded("torch").is_tensor(one):
+            yield one
+        elif isinstance(one, Mapping):
+            yield from _tensors(one.values())
+        elif isinstance(one, (list, tuple)):
+            yield from _tensors(one)
+
+
 def _asks_for_gradient(tensor: Any) -> bool:
     """Whether a tensor is computed from one that is no parameter and gets a gradient, as far as a short look shows."""
     torch = loaded("torch")
-    if not torch.is_tensor(tensor) or not tensor.requires_grad:
+    if not tensor.requires_grad:
         return False
     if tensor.is_leaf:
         return not isinstance(tensor, torch.nn.Parameter)

@@ -70,7 +70,7 @@ def _scaled(step: Step) -> Iterator[Finding]:
         if one.scale != 1:
             yield Finding(
                 "clipping",
-                "warning",  # the limit may have been multiplied, too
+                "warning",
                 f"gradients are clipped with the GradScaler's factor {one.scale:g} still in them, so that a limit "
                 f"counts as 1/{one.scale:g} of what it says: scaler.unscale_(optimizer) belongs before it",
                 {"scale": one.scale, "right": 1.0},
