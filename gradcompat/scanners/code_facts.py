@@ -52,6 +52,7 @@ from gradcompat.scanners.code_walk import Step, text, walk
 from gradcompat.scanners.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.dataclass_parsers import dataclass_parser, parsed_input
 from gradcompat.scanners.deepspeed import SIZES
+from gradcompat.scanners.float_weights import makes_float
 from gradcompat.scanners.named_optimizers import named_optimizer
 from gradcompat.scanners.object_history import calls_behind
 from gradcompat.scanners.option_branches import switches
@@ -635,6 +636,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.symbol("deepspeed.PipelineModule.float_loss", call)
     if name == "deepspeed.initialize" and clears_gradients(call, found.names):
         found.symbol("deepspeed.initialize.zero_grad", call)
+    if last in ("get_peft_model", "from_pretrained") and makes_float(call, found.names):
+        found.symbol(f"{name}.float", call)
     if known(name) is not None:
         _known(found, step, call, name)
     elif name in ("os.environ.setdefault", "os.putenv") and len(call.args) == 2:
