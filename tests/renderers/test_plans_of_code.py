@@ -19,7 +19,7 @@ def test_what_a_change_of_code_cures_is_not_left(remaining: tuple[str, ...], lef
         code=(CodeChange(text="Scale the loss", cures=("GC-0650",)),),
         remaining=remaining,
         core=("why",),
-        verified=Verified(matched_again=True, requirements=False, wheels=False, smallest=False),
+        verified=Verified(matched_again=True, requirements=False, wheels=False, smallest=False, against="", target=""),
     )
     out = io.StringIO()
     planned = Planned(source="uv.lock", kind="uv.lock", summaries={}, references={}, plan=plan)
