@@ -58,7 +58,7 @@ def _head(planned: Planned, report: PlanReport) -> str:
 
 
 def left_by(plan: Plan) -> tuple[str, ...]:
-    """What stays at or above the level even if the changes of code, which nobody can test here, cure what they are for."""
+    """What stays at or above the level if the changes of code, which nobody can test here, do what they are for."""
     by_code = {identifier for change in plan.code for identifier in change.cures}
     return tuple(identifier for identifier in plan.remaining if identifier not in by_code)
 
