@@ -73,7 +73,7 @@ def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
 
 
 def _unquantised(found: Findings, call: ast.Call, arguments: list[Argument]) -> None:
-    """Weights that are loaded under a name of their own and as they are are presumably not quantised; a name may say how they are."""
+    """Weights that are loaded under a name of their own and as they are are presumably not quantised, or as it says."""
     given = {argument.name: argument.value for argument in arguments}
     name = given.get("pretrained_model_name_or_path")
     method = _METHOD.search(name) if isinstance(name, str) else None
