@@ -11,7 +11,7 @@ from gradcompat.model.plan_report import Planned, PlanReport
 from gradcompat.model.report import ReportedFinding
 from gradcompat.renderers.markdown import escaped, linked, write_folded
 from gradcompat.renderers.parts_text import dormant_text, more_text, question_lines
-from gradcompat.renderers.plan_text import assumed_lines, nothing_text, ordered_changes, summary
+from gradcompat.renderers.plan_text import assumed_lines, left_by, nothing_text, ordered_changes, summary
 from gradcompat.renderers.range_lines import range_lines
 
 
@@ -69,9 +69,10 @@ def _plan(planned: Planned, plan: Plan, out: TextIO) -> None:
     for line in assumed_lines(planned):
         out.write(f"Taking it that {escaped(line)}\n\n")
     if plan.core:
-        out.write("Nothing clears everything, because:\n\n")
+        said = "Nothing clears everything" if left_by(plan) else "This is not sure to clear everything"
+        out.write(f"{said}, because:\n\n")
         out.write("".join(f"- {escaped(sentence)}\n" for sentence in plan.core) + "\n")
-    for label, ids in (("Leaves", plan.remaining), ("Brings", plan.introduced)):
+    for label, ids in (("Leaves", left_by(plan)), ("Brings", plan.introduced)):
         if ids:
             out.write(f"{label}: {', '.join(_linked(identifier, planned) for identifier in ids)}\n\n")
     if plan.verified.unverified:

@@ -50,8 +50,17 @@ def _head(planned: Planned, report: PlanReport) -> str:
     changes = summary(plan)
     if plan.complete:
         return changes
-    left = f"; {changes} leaves {counted(len(plan.remaining), 'finding')}" if changes else ""
+    rest = left_by(plan)
+    if not rest:
+        return f"{changes}; the change of code cannot be tested here"
+    left = f"; {changes} leaves {counted(len(rest), 'finding')}" if changes else ""
     return f"no known change clears everything{left}"
+
+
+def left_by(plan: Plan) -> tuple[str, ...]:
+    """What stays at or above the level if the changes of code, which nobody can test here, do what they are for."""
+    by_code = {identifier for change in plan.code for identifier in change.cures}
+    return tuple(identifier for identifier in plan.remaining if identifier not in by_code)
 
 
 def nothing_text(planned: Planned, level: str) -> str:
@@ -103,11 +112,12 @@ def _plan(planned: Planned, plan: Plan, columns: int, out: TextIO) -> None:
     if planned.assumed:
         out.write("\n")
     if plan.core:
-        out.write("  Why nothing clears everything:\n")
+        why = "nothing clears everything" if left_by(plan) else "this is not sure to clear everything"
+        out.write(f"  Why {why}:\n")
         for sentence in plan.core:
             out.write(wrapped(sentence, columns, "    - ", "      ") + "\n")
         out.write("\n")
-    for label, ids in (("leaves", plan.remaining), ("brings", plan.introduced)):
+    for label, ids in (("leaves", left_by(plan)), ("brings", plan.introduced)):
         for identifier in ids:
             text = f"{identifier} {planned.summaries.get(identifier, '')}".rstrip()
             out.write(_line(label, text, columns))

@@ -46,6 +46,7 @@ from gradcompat.scanners.code.calls import (
 )
 from gradcompat.scanners.code.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.code.dataclass_parsers import dataclass_parser, parsed_input
+from gradcompat.scanners.code.detectors.float_weights import makes_float
 from gradcompat.scanners.code.detectors.named_optimizers import named_optimizer
 from gradcompat.scanners.code.detectors.own_zeroing import clears_gradients
 from gradcompat.scanners.code.detectors.pipeline_losses import gets_float_loss
@@ -635,6 +636,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.symbol("deepspeed.PipelineModule.float_loss", call)
     if name == "deepspeed.initialize" and clears_gradients(call, found.names):
         found.symbol("deepspeed.initialize.zero_grad", call)
+    if last in ("get_peft_model", "from_pretrained") and makes_float(call, found.names):
+        found.symbol(f"{name}.float", call)
     if known(name) is not None:
         _known(found, step, call, name)
     elif name in ("os.environ.setdefault", "os.putenv") and len(call.args) == 2:

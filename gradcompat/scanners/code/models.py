@@ -26,6 +26,7 @@ _LOADERS = frozenset({"FastLanguageModel", "FastModel", "FastVisionModel", "Auto
 _QUANTISED = re.compile(
     r"quant|[248]-?bits?\b|(?:int|fp|nf|w)[48]\b|w[48]a|awq|gptq|bnb|gguf|hqq|exl2|aqlm", re.IGNORECASE
 )
+_METHOD = re.compile(r"(?<![^\W_])(?:gptq|awq)(?![^\W\d_])", re.IGNORECASE)
 _LENGTH = "max_seq_length"  # only unsloth's loaders take it
 _FEEDS = {name: feed for name, feed in LOADING.items() if name != _LENGTH}
 
@@ -72,10 +73,16 @@ def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
 
 
 def _unquantised(found: Findings, call: ast.Call, arguments: list[Argument]) -> None:
-    """Weights that are loaded under a name of their own and as they are are presumably not quantised."""
+    """Weights that are loaded under a name of their own and as they are are presumably not quantised, or as it says."""
     given = {argument.name: argument.value for argument in arguments}
     name = given.get("pretrained_model_name_or_path")
-    if (
+    method = _METHOD.search(name) if isinstance(name, str) else None
+    if method is not None and "quantization_config" not in given:
+        value = method[0].lower()
+        found.settings.append(
+            Setting(key="quantization.method", value=value, location=found.place(call), presumed=True)
+        )
+    elif (
         isinstance(name, str)
         and not _QUANTISED.search(name)
         and given.keys().isdisjoint({"quantization_config", "load_in_4bit", "load_in_8bit"})
