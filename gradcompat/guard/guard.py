@@ -186,13 +186,14 @@ class Guard:
         """A failure of the guard is told once, and the run goes on without it.
 
         Args:
-            function: what is called.
+            function: what is called; not while torch compiles its caller, which would have to compile the guard, too.
             always: after everything is taken off, too.
         """
+        compiles = getattr(loaded("torch.compiler"), "is_compiling", bool)
 
         @functools.wraps(function)
         def call(*arguments: Any, **keywords: Any) -> Any:
-            if not (always or self._instrumentation.active):
+            if compiles() or not (always or self._instrumentation.active):
                 return None
             try:
                 return function(*arguments, **keywords)

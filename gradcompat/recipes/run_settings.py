@@ -366,7 +366,7 @@ def _lightning_callbacks(parameters: _Parameters) -> Settings:
 
 
 _LOSSES = {
-    "generalized_dice": "monai.losses.GeneralizedDiceLoss",
+    "generalized_dice": "monai.losses.GeneralizedDiceLoss()",
     "dice_ce": "monai.losses.DiceCELoss(softmax=True, lambda_dice=0.0)",
     "lncc": "monai.losses.LocalNormalizedCrossCorrelationLoss",
     "ssim": "monai.losses.SSIMLoss",
@@ -589,7 +589,7 @@ def _adapters(parameters: _Parameters) -> Settings:
         case "second":
             return {
                 "peft.method": "lora",
-                "code.symbols": ("peft.PeftModel.load_adapter(path, adapter_name='second')",),
+                "code.symbols": ("peft.PeftModel.load_adapter(path, adapter_name='second')", "torch.optim.SGD"),
             }
         case "frozen":
             return {
@@ -845,7 +845,7 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "adapters": _adapters,
     "no_op_training": lambda _: {
         "peft.method": "lora",
-        "code.symbols": ("peft.PeftModel.load_adapter(path, adapter_name='second')",),
+        "code.symbols": ("peft.PeftModel.load_adapter(path, adapter_name='second')", "torch.optim.AdamW"),
     },
     "round_trip": _round_trip,
     "deepspeed_clipping": _deepspeed_clipping,
