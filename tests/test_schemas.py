@@ -29,6 +29,11 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 FILES = {
     "requirements.txt": "torch==2.5.1\ntransformers==4.49.0\ntokenizers==0.15.2\ntrl>=0.15\nprivate @ file:///nowhere\n",
+    "open/requirements.txt": "transformers==4.46.1\n",
+    "open/train.py": (
+        "from transformers import Trainer, TrainingArguments\n"
+        "Trainer(Own(), TrainingArguments('out', gradient_accumulation_steps=4), train_dataset=data).train()\n"
+    ),
     "newer.txt": "torch==2.5.1\ntransformers==99.0.0\n",
     "old.txt": "transformers==4.49.0\naccelerate==0.20.0\n",
     "train.yaml": (ROOT / "examples/llava-finetune/train.yaml").read_text("utf-8"),
@@ -97,6 +102,7 @@ RUNS = (
     "plan project marked.txt --offline --fail-on warning",
     "plan apart.txt --offline --strict",
     "plan loose.txt --offline",
+    "plan open --offline",
     "plan requirements.txt --context train.yaml --offline --keep transformers --fail-on warning",
     "probe GC-0004",
     "diagnose train.log ruled-out.txt",

@@ -158,7 +158,7 @@ def test_from_the_root_and_from_elsewhere(run: Run, folder: Path) -> None:
 
 
 def test_what_is_gone_is_told(run: Run, folder: Path) -> None:
-    (folder / "b" / "uv.lock").write_text(LOCK)
+    (folder / "b" / "uv.lock").write_text(lock(torch="2.7.1", transformers="4.49.0"))
     baseline(run)
     report = json.loads((folder / "baseline.json").read_text())
     had = [one for one in report["findings"] if one["source"] == "b/uv.lock" and one["status"] != "dormant"]

@@ -121,6 +121,7 @@ REVIEWED: dict[str, Facts] = {
         (390, "data.sequence_length", 128),
         (390, "data.truncated", True),
         (391, "training.gradient_checkpointing", False),
+        (419, "peft.given_to_trainer", True),
     ],
     "instructlab__instructlab__2d734099__notebooks__Training_a_LoRA_With_Instruct_Lab.ipynb": [
         (266, "model.name", "instructlab/merlinite-7b-lab"),
@@ -139,6 +140,7 @@ REVIEWED: dict[str, Facts] = {
         (643, "precision.mode", "fp16"),
         (669, "data.sequence_length", 300),
         (670, "training.method", "sft"),
+        (670, "peft.given_to_trainer", True),
         (670, "training.framework", "trl"),
         (676, "data.collator", "DataCollatorForCompletionOnlyLM"),
         (682, "model.use_cache", False),

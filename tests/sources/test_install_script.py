@@ -75,7 +75,7 @@ def test_a_folder_has_one_where_nothing_else_lists_packages(
 def test_a_project_that_has_only_a_script(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("install.sh").write_text(FIXTURE.read_text("utf-8"), "utf-8")
-    outcome = run("check", ".", "--set", "model.architecture=LlamaForCausalLM")
+    outcome = run("check", ".", "--set", "model.architecture=LlamaForCausalLM", "--set", "host.cuda_arch=12.0")
     assert "install.sh: install-script, 8 packages" in outcome.out
     assert "install.sh:9 torch 2.5.1" in outcome.out
     assert "a best effort: what was installed before is not seen" in outcome.out

@@ -94,7 +94,7 @@ def said(name: str, value: Any) -> list[tuple[str, SettingValue | None]]:
         ("lr_scheduler_type", "SchedulerType.COSINE", [("optimizer.scheduler", "cosine")]),
         ("load_in_4bit", True, [("quantization.method", "bitsandbytes"), ("quantization.bits", 4)]),
         ("load_in_4bit", False, []),
-        ("use_peft", False, [("peft.method", "none")]),
+        ("use_peft", False, [("peft.method", "none"), ("peft.given_to_trainer", False)]),
         ("lora_modules_to_save", ["lm_head"], [("peft.modules_to_save", True)]),
         ("loss_type", ["dr_grpo"], [("training.loss_type", "dr_grpo")]),
         ("loss_type", ["sigmoid", "bco_pair"], [("training.loss_type", None)]),

@@ -21,6 +21,7 @@ def test_a_config_of_trl() -> None:
         (4, "model.attn_implementation", "flash_attention_2"),
         (6, "model.use_cache", False),
         (8, "peft.method", "lora"),
+        (8, "peft.given_to_trainer", True),
         (9, "peft.modules_to_save", True),
         (10, "quantization.method", "bitsandbytes"),
         (10, "quantization.bits", 4),

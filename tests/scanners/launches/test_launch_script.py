@@ -89,6 +89,7 @@ def test_a_slurm_script() -> None:
         (9, GA, 8),
         (10, "training.per_device_train_batch_size", None),
         (18, "peft.method", "lora"),
+        (18, "peft.given_to_trainer", True),
         (19, "peft.modules_to_save", True),
         (22, "training.framework", "trl"),
         (23, "model.name", "llava-hf/llava-1.5-7b-hf"),
