@@ -1014,21 +1014,21 @@ def test_a_model_that_is_built_anew_has_nothing_to_overwrite() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "unquantised"),
+    ("given", "quantised"),
     [
-        ("'Qwen/Qwen3-8B'", True),
-        ("'Qwen/Qwen3-8B', quantization_config=config", False),
-        ("'Qwen/Qwen3-8B', load_in_4bit=True", False),
-        ("'Qwen/Qwen3-8B', **options", False),
-        ("'unsloth/Qwen3-8B-bnb-4bit'", False),
-        ("'TheBloke/Mistral-7B-v0.1-GPTQ'", False),
-        ("'Qwen/Qwen3-8B-FP8'", False),
-        ("name", False),
+        ("'Qwen/Qwen3-8B'", {"quantization.method": "none", "quantization.bits": 16}),
+        ("'Qwen/Qwen3-8B', quantization_config=config", {}),
+        ("'Qwen/Qwen3-8B', load_in_4bit=True", {}),
+        ("'Qwen/Qwen3-8B', **options", {}),
+        ("'unsloth/Qwen3-8B-bnb-4bit'", {}),
+        ("'TheBloke/Mistral-7B-v0.1-GPTQ'", {"quantization.method": "gptq"}),
+        ("'Qwen/Qwen3-8B-FP8'", {}),
+        ("name", {}),
     ],
 )
-def test_weights_that_are_loaded_as_they_are_are_not_quantised(given: str, unquantised: bool) -> None:
+def test_weights_that_are_loaded_as_they_are_are_not_quantised(given: str, quantised: dict[str, object]) -> None:
     found = presumed(f"from transformers import AutoModelForCausalLM as M\nM.from_pretrained({given})\n")
-    assert found == ({"quantization.method": "none", "quantization.bits": 16} if unquantised else {})
+    assert found == quantised
 
 
 @pytest.mark.parametrize(
