@@ -2,7 +2,7 @@
 
 An issue is any of its combinations, a combination all of its terms. A combination is looked at only where at least one
 of its packages is listed: what might be installed besides is no news about an environment that was read. Facts decide
-in three values; where the environment may be presumed upon, :mod:`gradcompat.presuming` decides what they leave open.
+in three values; where the environment may be presumed upon, :mod:`gradcompat.presumptions` decides what is left open.
 """
 
 from __future__ import annotations

@@ -366,8 +366,8 @@ def uses_of_models(environment: Environment, runs: Iterable[Environment], names:
         if setting.key == MODEL_KEY and setting.value is not None and not setting.presumed
         for name in texts(setting.value)
     }
-    versions = released_versions(environment, names).get(_MODELS)
-    if not trained or not versions:
+    versions = released_versions(environment, names)
+    if not trained or not versions.get(_MODELS):
         return ()
     from gradcompat.breaks.code_issues import is_there
     from gradcompat.model.code_use import CodeUse
@@ -375,9 +375,9 @@ def uses_of_models(environment: Environment, runs: Iterable[Environment], names:
 
     if (table := table_of(_MODELS)) is None:
         return ()
-    beside = _beside(released_versions(environment, names))
+    beside = _beside(versions)
     uses = (CodeUse(kind="import", module=_MODELS, name=name, location=location) for name, location in trained.items())
-    return tuple(use for use in uses if all(is_there(use, table, version, beside) for version in versions))
+    return tuple(use for use in uses if all(is_there(use, table, version, beside) for version in versions[_MODELS]))
 
 
 def _constraints_of_imports(versions: Mapping[str, Sequence[Version]], uses: Sequence[CodeUse]) -> Iterator[Issue]:

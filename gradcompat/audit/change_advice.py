@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from gradcompat.audit.breaks import breaks_ahead
 from gradcompat.audit.environment_findings import Matched
 from gradcompat.audit.options import AuditOptions
 from gradcompat.budget import Budget
@@ -76,7 +75,7 @@ def advise_findings(
         else:
             notes.append(_note(environment, _EACH_ALONE))
     budget = Budget(ADVICE_STEPS)
-    ahead: tuple[Issue, ...] | None = None  # the tables of releases are asked where something is left
+    ahead: list[Issue] | None = None  # the tables of releases are asked where something is left
     for finding in matched.findings:
         if finding.status != "affected" or id(finding) in advice or not finding.issue.remedies:
             continue  # trying the remedies of all that may be takes longer than matching
@@ -88,7 +87,7 @@ def advise_findings(
             notes.append(_note(environment, reason))
             break
         if ahead is None:
-            ahead = breaks_ahead(matched.environment, matched.runs.values(), matched.uses, base.names)
+            ahead = matched.breaks_ahead(base.names)
         if (nearest := _nearest(finding, matched, ahead, base, options)) is not None:
             advice[id(finding)] = nearest
     return Advised(advice, tuple(notes), ADVICE_STEPS if budget.spent else ADVICE_STEPS - budget.left)

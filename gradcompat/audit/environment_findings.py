@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gradcompat.audit.breaks import breaks_of, told
+from gradcompat.audit.breaks import breaks_ahead, breaks_of, told
 from gradcompat.audit.options import AuditOptions
 from gradcompat.budget import Budget
 from gradcompat.class_facts import MODEL_KEY, with_class_facts
@@ -71,6 +71,12 @@ class Matched:
     def issues(self) -> tuple[Issue, ...]:
         """Every issue that speaks of a package of the environment, also those that its versions rule out."""
         return (*self.recorded(), *self.breaks)
+
+    def breaks_ahead(self, names: Names, among: frozenset[str] | None = None) -> list[Issue]:
+        """What no change may lead into, and is not there yet, see :func:`~gradcompat.audit.breaks.breaks_ahead`."""
+        here = {issue.id for issue in self.breaks}
+        ahead = breaks_ahead(self.environment, self.runs.values(), self.uses, names, among)
+        return [issue for issue in ahead if issue.id not in here]
 
     def run_of(self, finding: Finding) -> Environment:
         """The environment of the first run that the finding is true of."""

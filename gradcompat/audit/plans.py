@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from gradcompat.audit.breaks import breaks_ahead
 from gradcompat.audit.environment_findings import Matched, match_runs, with_facts
 from gradcompat.audit.missing_versions import missing_versions
 from gradcompat.audit.options import AuditOptions
@@ -292,7 +291,7 @@ def plan_of(
     return plan(
         stated,
         _wanted(found, options),
-        (*base.in_force(), *_not_leading_into(found, base)),
+        (*base.in_force(), *found.breaks, *found.breaks_ahead(base.names)),
         base.names,
         catalogue,
         _request(environment, stated, project, base, options, wishes),
@@ -322,7 +321,7 @@ def single_move_of(
     shared = shared_packages(wanted, base.names, request)
     if not shared:
         return None
-    issues = (*base.concerning(shared), *_not_leading_into(found, base, shared))
+    issues = (*base.concerning(shared), *found.breaks, *found.breaks_ahead(base.names, shared))
     return single_move(
         stated,
         wanted,
@@ -365,19 +364,6 @@ def _requires_dist(environment: Environment) -> dict[tuple[str, str], tuple[str,
 def _runs(environment: Environment, found: Matched) -> tuple[Environment, ...]:
     """The training runs, with all packages: a plan may add one that the environment does not have."""
     return tuple(replace(run, packages=environment.packages) for run in found.runs.values())
-
-
-def _not_leading_into(found: Matched, base: KnowledgeBase, among: frozenset[str] | None = None) -> list[Issue]:
-    """The breaks between the packages that are listed: those that are there, and those that a change would make.
-
-    Args:
-        found: the runs and findings.
-        base: the records.
-        among: where only these (canonical) packages move; None where any may.
-    """
-    here = {issue.id: issue for issue in found.issues if is_break(issue.id)}
-    ahead = breaks_ahead(found.environment, found.runs.values(), found.uses, base.names, among)
-    return [*here.values(), *(issue for issue in ahead if issue.id not in here)]
 
 
 def _command(environment: Environment, source: Source, project: Project, made: Plan | None) -> tuple[str, ...]:

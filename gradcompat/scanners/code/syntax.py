@@ -10,7 +10,7 @@ import ast
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from gradcompat.errors import Malformed
@@ -95,6 +95,15 @@ def nodes_in(*trees: ast.AST) -> list[ast.AST]:
             waiting += children(node)
         found += waiting
     return found
+
+
+def names_beside(call: ast.Call, nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    """The names that a call is given, and among some nodes the targets that its value is assigned to."""
+    given = (*call.args, *(word.value for word in call.keywords))
+    yield from (one for one in given if isinstance(one, ast.Name))
+    for node in nodes:
+        if isinstance(node, ast.Assign) and node.value is call:
+            yield from node.targets
 
 
 class _InnerFields(dict[type[ast.AST], tuple[str, ...]]):

@@ -1,6 +1,6 @@
 """Configs with levels, where each value is stated by one line: the settings that a table makes of them.
 
-Beside :mod:`.configs`, which looks into the values of flat arguments (a mapping as a string of JSON), as they are
+Beside :mod:`.flat`, which looks into the values of flat arguments (a mapping as a string of JSON), as they are
 passed to transformers.
 """
 
@@ -22,7 +22,7 @@ def stated(
     """The settings that a table makes of a config, in the order of the file, and what is not understood.
 
     Args:
-        config: the values, as :func:`.configs.read_config` gives them for this table.
+        config: the values, as :func:`.flat.read_config` gives them for this table.
         feeds: the table.
         switches: the tool's names of the switches `bf16` and `fp16`, which say something only together.
     """

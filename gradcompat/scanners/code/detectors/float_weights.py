@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradcompat.scanners.code.names import Names
+from gradcompat.scanners.code.syntax import names_beside
 
 _EACH = frozenset({"parameters", "named_parameters", "modules", "named_modules"})
 
@@ -12,10 +13,7 @@ _EACH = frozenset({"parameters", "named_parameters", "modules", "named_modules"}
 def makes_float(call: ast.Call, names: Names) -> bool:
     """Are the weights of what the call gets or gives made float32, as a whole or one by one, in its file?"""
     nodes = list(ast.walk(names.module.node))
-    own = {given.id for given in [*call.args, *(word.value for word in call.keywords)] if isinstance(given, ast.Name)}
-    for node in nodes:
-        if isinstance(node, ast.Assign) and node.value is call:
-            own |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    own = {one.id for one in names_beside(call, nodes) if isinstance(one, ast.Name)}
     each = {
         name.id
         for node in nodes

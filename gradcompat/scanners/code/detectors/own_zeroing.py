@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 
 from gradcompat.scanners.code.names import Names
+from gradcompat.scanners.code.syntax import names_beside
 
 
 def clears_gradients(call: ast.Call, names: Names) -> bool:
     """Is ``zero_grad`` called on what ``deepspeed.initialize`` gets or gives, in the file where it is called?"""
     nodes = list(ast.walk(names.module.node))
-    own = {given.id for given in [*call.args, *(word.value for word in call.keywords)] if isinstance(given, ast.Name)}
-    for node in nodes:
-        if isinstance(node, ast.Assign) and node.value is call:
-            own |= {name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+    held = names_beside(call, nodes)
+    own = {name.id for one in held for name in ast.walk(one) if isinstance(name, ast.Name)}
     return any(
         isinstance(node, ast.Attribute)
         and node.attr == "zero_grad"
