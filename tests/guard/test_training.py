@@ -553,7 +553,8 @@ def test_two_ranks_judge_alike_and_one_speaks(tmp_path: Path, what: str, told: l
     # Not the status of torchrun: Gloo now and then aborts at the interpreter's exit, with the guard and without it.
     assert trained.out.count("trained") == (0 if told else 2)
     assert trained.err.count("looks at the first") <= 1
-    assert trained.err.count("stopped   before the update") == len(told)
+    where = "behind the update of step 2" if what == "after" else "before the update"
+    assert trained.err.count(f"stopped   {where}") == len(told)
 
 
 LAST_STEP = """
@@ -617,5 +618,5 @@ def test_an_error_that_one_rank_alone_sees_stops_all_and_is_told(tmp_path: Path)
     trained = train(DISTRIBUTED, tmp_path, *TORCHRUN, "stale", GRADCOMPAT_GUARD_STEPS="1")
     assert "no optimizer" in trained.err.replace("\n  ", " ")
     assert ("optimizer parameters", "error") in trained.told
-    assert trained.err.count("stopped   before the update") == 1
+    assert trained.err.count("stopped   behind the update of step 1") == 1
     assert "trained" not in trained.out
