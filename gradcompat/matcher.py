@@ -317,8 +317,8 @@ def _findings(issue: Issue, view: View) -> Iterator[Finding]:
 class Listing:
     """The entries of an environment by canonical name; what terms say of them is the same in all runs of it."""
 
-    def __init__(self, entries: Mapping[str, Sequence[Package]]) -> None:
-        self.packages = {name: Listed(found) for name, found in entries.items()}
+    def __init__(self, entries: Mapping[str, Sequence[Package] | Listed]) -> None:
+        self.packages = {name: found if isinstance(found, Listed) else Listed(found) for name, found in entries.items()}
 
     @classmethod
     def of(cls, packages: Iterable[Package], names: Names) -> Listing:

@@ -51,6 +51,7 @@ class Matched:
         findings: in the order in which they are shown.
         breaks: the issues that no record has.
         recorded: makes the others.
+        views: the runs that were matched, with what was found in them; the others have an equal one among these.
         listing: the entries, which are the same in all runs.
         uses: what the code beside it takes from other packages.
         skipped: what was not decided.
@@ -63,6 +64,7 @@ class Matched:
     breaks: tuple[Issue, ...]
     recorded: Callable[[], tuple[Issue, ...]]
     listing: Listing
+    views: tuple[View, ...] = ()
     uses: tuple[CodeUse, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     steps: int = 0
@@ -135,7 +137,10 @@ def match_runs(
         }
     forks = Forks(environment.conflicts)
     budget = Budget(most_steps)
-    merged = merge_findings(_findings(runs, wanted, base.names, listing, forks, budget))
+    groups = alike(tuple(runs.values()), wanted)
+    firsts = [tuple(runs.values())[group[0]] for group in groups]
+    matched_in = tuple([View(first, base.names, forks, listing) for first in firsts])
+    merged = merge_findings(_findings(runs, wanted, groups, matched_in, budget))
     findings = [finding for finding in told(merged, breaks, base.names) if finding.issue.id not in options.ignore]
     findings.sort(
         key=lambda finding: (_STATUSES.index(finding.status), -LEVELS.index(finding.issue.level), finding.issue.id)
@@ -147,6 +152,7 @@ def match_runs(
         breaks=breaks.issues,
         recorded=partial(base.about_packages, listing.packages),
         listing=listing,
+        views=matched_in,
         uses=uses,
         skipped=tuple(_undecided(environment, len(runs), forks, budget)),
         steps=budget.most if budget.spent else budget.most - budget.left,
@@ -243,25 +249,31 @@ def _on_host(environment: Environment, stated: Sequence[Setting]) -> Environment
 def _findings(
     runs: Mapping[str, Environment],
     wanted: Sequence[Issue],
-    names: Names,
-    listing: Listing,
-    forks: Forks,
+    groups: Sequence[Sequence[int]],
+    views: Sequence[View],
     budget: Budget,
 ) -> list[Finding]:
-    """Every issue asked about the runs that it can tell apart, the first of which is always asked about."""
-    shown, views = tuple(runs), tuple(runs.values())
-    groups = alike(views, wanted)
-    counts = questions(listing.counts, wanted)
-    budget.left = max(0, budget.left - sum(counts) - len(views))
-    told_apart = _told_apart([views[group[0]] for group in groups], wanted, budget)
+    """Every issue asked about the runs that it can tell apart, the first of which is always asked about.
+
+    Args:
+        runs: by how they are called.
+        wanted: the issues.
+        groups: the runs that no issue can tell apart, by their index.
+        views: of the first run of each group.
+        budget: the questions that may be asked.
+    """
+    shown = tuple(runs)
+    counts = questions(views[0].listing.counts, wanted)
+    budget.left = max(0, budget.left - sum(counts) - len(runs))
+    told_apart = _told_apart([view.environment for view in views], wanted, budget)
     findings: list[Finding] = []
-    for first, group in enumerate(groups):
+    for first, view in enumerate(views):
         asked = [
             issue
             for issue, count in zip(wanted, counts, strict=True)
             if first in told_apart[issue.id] and (first == 0 or budget.take(count))
         ]
-        for finding in match_in(View(views[group[0]], names, forks, listing), asked):
+        for finding in match_in(view, asked):
             members = sorted(index for one in told_apart[finding.issue.id][first] for index in groups[one])
             contexts = tuple(shown[index] for index in members if shown[index])
             budget.left = max(min(budget.left, 0), budget.left - len(contexts) // _COMPARED)

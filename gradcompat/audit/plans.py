@@ -18,6 +18,7 @@ from gradcompat.dependency_formats import BY_KIND
 from gradcompat.errors import SourceError
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.lazy_dataclasses import dataclass, replace
+from gradcompat.matcher import View
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.code_use import ProjectCode
 from gradcompat.model.context import Context
@@ -284,22 +285,38 @@ def plan_of(
     budget: Budget | None = None,
     requirers: Requirers | None = None,
 ) -> Plan | None:
-    """The plan of one environment within a budget of steps; None where nothing has to change."""
+    """The plan of one environment within a budget of steps; None where nothing has to change.
+
+    What a check tells of it (``changes_only``) is asked of the records about what is listed: of the others none finds
+    anything before the plan adds a package that it speaks of. Few plans do; only those are made with all records.
+    """
     if not _has_to_change(found, options):
         return None
     stated = with_facts(environment, options.settings, options.kept_at)
-    return plan(
-        stated,
-        _wanted(found, options),
-        (*base.in_force(), *found.breaks, *found.breaks_ahead(base.names)),
-        base.names,
-        catalogue,
-        _request(environment, stated, project, base, options, wishes),
-        runs=_runs(environment, found),
-        changes_only=changes_only,
-        budget=budget,
-        requirers=requirers,
-    )
+    breaks = (*found.breaks, *found.breaks_ahead(base.names))
+
+    def made(recorded: Sequence[Issue], steps: Budget | None) -> Plan:
+        return plan(
+            stated,
+            _wanted(found, options),
+            (*recorded, *breaks),
+            base.names,
+            catalogue,
+            _request(environment, stated, project, base, options, wishes),
+            runs=_runs(environment, found),
+            seen=_seen(environment, found),
+            changes_only=changes_only,
+            budget=steps,
+            requirers=requirers,
+        )
+
+    if changes_only and budget is not None:
+        steps = Budget(max(budget.left, 0))
+        of_listed = made(found.recorded(), steps)
+        if all(change.kind != "add" for change in of_listed.changes):
+            budget.left = steps.left
+            return of_listed
+    return made(base.in_force(), budget)
 
 
 def single_move_of(
@@ -321,7 +338,8 @@ def single_move_of(
     shared = shared_packages(wanted, base.names, request)
     if not shared:
         return None
-    issues = (*base.concerning(shared), *found.breaks, *found.breaks_ahead(base.names, shared))
+    # A record none of whose packages is listed finds nothing, and such a move adds none.
+    issues = (*found.issues, *found.breaks_ahead(base.names, shared))
     return single_move(
         stated,
         wanted,
@@ -330,6 +348,7 @@ def single_move_of(
         catalogue,
         request,
         runs=_runs(environment, found),
+        seen=_seen(environment, found),
         budget=budget,
         requirers=requirers,
     )
@@ -363,7 +382,16 @@ def _requires_dist(environment: Environment) -> dict[tuple[str, str], tuple[str,
 
 def _runs(environment: Environment, found: Matched) -> tuple[Environment, ...]:
     """The training runs, with all packages: a plan may add one that the environment does not have."""
-    return tuple(replace(run, packages=environment.packages) for run in found.runs.values())
+    return tuple(
+        run if run.packages is environment.packages else replace(run, packages=environment.packages)
+        for run in found.runs.values()
+    )
+
+
+def _seen(environment: Environment, found: Matched) -> tuple[View, ...]:
+    """The runs as they were matched, where that was with the same packages, and all that had to be compared was."""
+    same = all(view.environment.packages is environment.packages for view in found.views)
+    return found.views if same and not any(view.forks.budget.spent for view in found.views) else ()
 
 
 def _command(environment: Environment, source: Source, project: Project, made: Plan | None) -> tuple[str, ...]:

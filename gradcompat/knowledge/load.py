@@ -11,7 +11,7 @@ from typing import Any, overload
 from gradcompat.errors import KnowledgeError
 from gradcompat.knowledge.range_index import RangeIndex, index_of
 from gradcompat.lazy_dataclasses import dataclass, field, replace
-from gradcompat.matcher import STRATEGY_KEY, Names
+from gradcompat.matcher import Names
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import (
@@ -145,21 +145,6 @@ class KnowledgeBase:
         """Every issue that is not withdrawn, in the order of their ids."""
         return self._issues(index for index, record in enumerate(self.records) if record["withdrawn"] is None)
 
-    def concerning(self, names: frozenset[str]) -> tuple[Issue, ...]:
-        """Of :meth:`in_force`, what can see one of these (canonical) packages, what stands for one of those, and what
-        one of those stands for.
-        """
-        in_force = {index: record for index, record in enumerate(self.records) if record["withdrawn"] is None}
-        seeing = {record["id"] for record in in_force.values() if _sees(record, names)}
-        general = {
-            identifier for record in in_force.values() if record["id"] in seeing for identifier in record["instead_of"]
-        }
-        return self._issues(
-            index
-            for index, record in in_force.items()
-            if record["id"] in seeing or record["id"] in general or not seeing.isdisjoint(record["instead_of"])
-        )
-
     def _issues(self, positions: Iterable[int]) -> tuple[Issue, ...]:
         """The issues at these places, each built once: many environments of one run have the same packages."""
         found = []
@@ -184,15 +169,6 @@ class KnowledgeBase:
     def knows(self, name: str) -> bool:
         """Does any record speak of this (canonical) package?"""
         return name in self.by_package
-
-
-def _sees(record: Mapping[str, Any], names: frozenset[str]) -> bool:
-    """Does it speak of one of these packages, or of a strategy, which is another one where DeepSpeed is there?"""
-    terms = [term for terms in record["affected"] for term in terms]
-    return any(
-        term[1] in names if term[0] in ("package", "absent") else "deepspeed" in names and term[1] == STRATEGY_KEY
-        for term in terms
-    )
 
 
 def load(path: Path = COMPILED) -> KnowledgeBase:

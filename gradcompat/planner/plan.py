@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gradcompat.budget import Budget
 from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import Names
+from gradcompat.matcher import Names, View
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding
@@ -77,6 +77,7 @@ def plan(
     request: Request,
     *,
     runs: Sequence[Environment] = (),
+    seen: Sequence[View] = (),
     changes_only: bool = False,
     budget: Budget | None = None,
     requirers: Requirers | None = None,
@@ -94,6 +95,7 @@ def plan(
         catalogue: where releases and their requirements are looked up.
         request: what counts, and what must not move.
         runs: the environment with the settings of each training run, if there are some; a plan has to suit all.
+        seen: the runs as they were matched, so that nothing is matched twice.
         changes_only: say what is changed and what that does, without other ways, reasons and notes.
         budget: the steps that the plan may take. Where they do not suffice, it says what it does not know.
         requirers: whose requirements speak of a package, where the catalogue knows that; notes need all of them.
@@ -107,6 +109,7 @@ def plan(
         request,
         budget,
         requirers if changes_only else None,
+        seen,
     )
     begun = _begun(universe, findings, runs, explained=not changes_only)
     if begun is None:

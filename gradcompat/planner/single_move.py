@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from gradcompat.budget import Budget
 from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.matcher import Names, packages_seen
+from gradcompat.matcher import Names, View, packages_seen
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue
@@ -49,6 +49,7 @@ def single_move(
     request: Request,
     *,
     runs: Sequence[Environment] = (),
+    seen: Sequence[View] = (),
     budget: Budget | None = None,
     requirers: Requirers | None = None,
 ) -> SingleMove | None:
@@ -62,6 +63,7 @@ def single_move(
         catalogue: where releases and their requirements are looked up.
         request: what counts, and what must not move.
         runs: the environment with the settings of each training run, if there are some.
+        seen: the runs as they were matched, so that nothing is matched twice.
         budget: the steps that this may take.
         requirers: whose requirements speak of a package, where the catalogue knows that; without it all are read.
     """
@@ -70,7 +72,7 @@ def single_move(
     if not shared or any(package.source == "conda" for package in environment.packages):
         return None  # of conda's packages it counts whether any record speaks of them
     about = [issue for issue in _speaking_of(shared, issues) if issue.withdrawn is None]
-    universe = Universe(environment, about, names, catalogue, request, budget, requirers)
+    universe = Universe(environment, about, names, catalogue, request, budget, requirers, seen)
     original = tuple(runs) or (environment,)
     if not universe.budget.take(least_steps(original, universe)):
         return None

@@ -64,6 +64,7 @@ class Universe:
     """One environment on one target, with the releases and requirements that a catalogue has for it.
 
     Where one package alone may move, ``requirers`` says whose requirements have to be read; without it all are.
+    Where the same packages were matched before, ``seen`` has what was found of them.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Universe:
         request: Request,
         budget: Budget | None = None,
         requirers: Requirers | None = None,
+        seen: Sequence[View] = (),
     ) -> None:
         self.environment = environment
         self.names = names
@@ -82,7 +84,7 @@ class Universe:
         self.request = request
         self.budget = Budget(DEFAULT_STEPS) if budget is None else budget
         self.cut_off = False  # has a search ended because its steps were taken?
-        self.forks = Forks(environment.conflicts)
+        self.forks = seen[0].forks.renewed() if seen else Forks(environment.conflicts)
         self.issues = issues
         here: dict[str, list[Package]] = {}
         elsewhere: dict[str, list[Package]] = {}
@@ -110,16 +112,11 @@ class Universe:
         self._by_canonical: dict[str, list[str]] = {}
         for name in self.entries:
             self._by_canonical.setdefault(self.canonical(name), []).append(name)
-        # The entries on the target, by the names that records have for them.
-        self.listing = Listing(
-            {
-                canonical: [entry for name in names for entry in self.entries[name]]
-                for canonical, names in self._by_canonical.items()
-            }
-        )
         # All entries, wherever they are installed.
-        self.whole = Listing.of(environment.packages, names) if elsewhere else self.listing
-        self._views: dict[tuple[int, int], View] = {}
+        self.whole = seen[0].listing if seen else Listing.of(environment.packages, names)
+        # The entries on the target, by the names that records have for them.
+        self.listing = self.whole if not elsewhere else self._listed_here()
+        self._views = {(id(view.environment), id(self.whole)): view for view in seen}
         self._releases: dict[str, tuple[Release, ...]] = {}
         self._release_at: dict[tuple[str, Version], Release | None] = {}
         self._fits: dict[tuple[str, Version], Fit | None] = {}
@@ -147,6 +144,16 @@ class Universe:
         if view is None:
             view = self._views[key] = View(run, self.names, self.forks, listing)
         return view
+
+    def _listed_here(self) -> Listing:
+        """The listing of the target; what is said of a package all of whose entries are there is said once."""
+        apart = {self.canonical(name) for name in self.elsewhere}
+        return Listing({
+            canonical: [entry for name in names for entry in self.entries[name]]
+            if canonical in apart
+            else self.whole.packages[canonical]
+            for canonical, names in self._by_canonical.items()
+        })  # fmt: skip
 
     # Names
 

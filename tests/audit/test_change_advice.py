@@ -5,18 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from gradcompat.audit.auditor import PLAN_STEPS
 from gradcompat.audit.breaks import uses_of_models
 from gradcompat.audit.change_advice import PLAN_QUESTIONS, advise_findings
-from gradcompat.audit.environment_findings import match_runs
+from gradcompat.audit.environment_findings import Matched, match_runs
 from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.plans import PlanOptions, plan_of
+from gradcompat.audit.project_files import Project
+from gradcompat.budget import Budget
 from gradcompat.formats.document import Document
+from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.knowledge.load import load
+from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.code_use import CodeUse, ProjectCode
 from gradcompat.model.environment import Location
 from gradcompat.model.issue import SettingRemedy, VersionRemedy
+from gradcompat.model.plan import Plan
 from gradcompat.scanners.any_config import scan
 from gradcompat.sources import requirements
+from tests.examples import examples
 
 BASE = load()
 # 4.48.3 divides by the accumulation steps for models that do not, and has no Qwen2.5-VL, which came with 4.49.0.
@@ -71,3 +81,46 @@ def test_a_model_that_is_none_of_the_release_keeps_nothing_in_place() -> None:
     assert [use.name for use in uses_of_models(environment, runs, BASE.names)] == ["Qwen2_5_VLForConditionalGeneration"]
     older = requirements.read(Document("requirements.txt", PINS.replace("4.49.0", "4.48.3")))
     assert uses_of_models(older, runs, BASE.names) == ()
+
+
+RELEASES = {
+    "accelerate": ("1.2.1", "1.10.0"),
+    "deepspeed": ("0.15.4", "0.17.6"),
+    "huggingface-hub": ("0.26.0", "0.34.0"),
+    "peft": ("0.14.0", "0.17.0"),
+    "torch": ("2.4.1", "2.6.0"),
+    "transformers": ("4.46.0", "4.49.0", "4.56.1"),
+    "trl": ("0.12.0", "0.16.0"),
+}
+FACTS = (
+    ("training.framework", "transformers.Trainer"),
+    ("training.gradient_accumulation_steps", 4),
+    ("model.uses_num_items_in_batch", False),
+    ("deepspeed.zero_stage", 2),
+    ("deepspeed.offload_optimizer", "cpu"),
+)
+
+
+@settings(deadline=None, max_examples=examples(30))
+@given(
+    st.lists(
+        st.sampled_from([(name, one) for name, some in RELEASES.items() for one in some]), min_size=3, unique=True
+    ),
+    st.sampled_from(["", ' ; sys_platform == "win32"', ' ; python_version >= "3.10"']),
+    st.sets(st.sampled_from(FACTS)),
+)
+def test_a_plan_is_the_same_from_all_records_and_without_what_was_matched(
+    pins: list[tuple[str, str]], marker: str, facts: set[tuple[str, str | int | bool]]
+) -> None:
+    lines = [f"{name}=={release}{marker if place % 2 else ''}\n" for place, (name, release) in enumerate(pins)]
+    environment = requirements.read(Document("requirements.txt", "".join(lines)))
+    options = AuditOptions(settings=(*sorted(facts, key=str), ("host.python", "3.11"), ("host.platform", "linux")))
+    options = replace(options, fail_on="note")
+    found = match_runs(environment, (), BASE, options, whole=False)
+
+    def made(found: Matched) -> Plan | None:
+        asked = environment, found, Project(), BASE, shipped_snapshot(), options, PlanOptions()
+        return plan_of(*asked, changes_only=True, budget=Budget(PLAN_STEPS), requirers=shipped_snapshot().requirers)
+
+    assert found.views
+    assert made(found) == made(replace(found, views=())) == made(replace(found, recorded=BASE.in_force))
