@@ -67,6 +67,7 @@ from gradcompat.scanners.code.names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code.object_history import calls_behind
 from gradcompat.scanners.code.option_branches import switches
 from gradcompat.scanners.code.option_defaults import CLIS, Option, fields, is_option, option_of
+from gradcompat.scanners.code.own_classes import called_base
 from gradcompat.scanners.code.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import Step, text, walk
@@ -482,7 +483,10 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
     called = found.names.resolve(call.func, step.scope)
     method = (call.func.attr,) if isinstance(call.func, ast.Attribute) and call.func.attr not in _COMMON else ()
     made = called or method or _text_maker(found, step, call)
-    for line in call_lines(call, made, found.names, step.scope, found.options):
+    told, of_base = call, None if made else called_base(call, found.names, step.scope)
+    if of_base is not None:
+        made, told = of_base
+    for line in call_lines(told, made, found.names, step.scope, found.options):
         found.call(line, call)
     if gets_widened_mask(call, found.names, step.scope):
         found.symbol(WIDENED_MASK, call)
