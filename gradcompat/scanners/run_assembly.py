@@ -547,7 +547,7 @@ def _valued(test: OptionTest) -> set[tuple[str, ...]]:
 def _is_parsed(test: OptionTest) -> bool:
     if test.parts:
         return all(map(_is_parsed, test.parts))
-    return test.switched is not None or not isinstance(test.default, bool)
+    return not test.assigned and (test.switched is not None or not isinstance(test.default, bool))
 
 
 def _without(setting: Setting, unused: Collection[str]) -> Setting:

@@ -66,7 +66,7 @@ from gradcompat.scanners.code.models import is_model, loaded, makes_model, named
 from gradcompat.scanners.code.names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code.object_history import calls_behind
 from gradcompat.scanners.code.option_branches import switches
-from gradcompat.scanners.code.option_defaults import CLIS, Option, fields, is_option, option_of
+from gradcompat.scanners.code.option_defaults import CLIS, Option, assigned_option, fields, is_option, option_of
 from gradcompat.scanners.code.own_classes import called_base
 from gradcompat.scanners.code.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.code.syntax import nodes_in
@@ -319,13 +319,7 @@ def _switches(found: Findings, steps: Sequence[Step]) -> None:
         if not isinstance(node, ast.Name):
             name = is_option(node, names, scope) or ""
             return None if name in _BY_LAUNCHERS else found.options.get(name)
-        bound = names.bindings(node.id, scope) if names.rewritten else None
-        if bound is None or bound[1] is not names.module or len(bound[0]) != 1:
-            return None
-        match bound[0][0]:
-            case ast.Constant(value=bool(default)) as constant:  # ``exec(open("configurator.py").read())`` may set it
-                return Option(node.id, (node.id,), default, constant)
-        return None
+        return assigned_option(node, names, scope)
 
     tests = ((step.node, step.scope) for step in steps if isinstance(step.node, ast.If))
     found.switched = switches(tests, names, option)

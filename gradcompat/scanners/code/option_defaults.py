@@ -32,6 +32,7 @@ class Option:
         node: where the default stands.
         switched: what the bare option means; None where it takes a value.
         names: those of the module that has the default, if it is another one.
+        assigned: it is a name of the module, which files of assignments set, too.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Option:
     node: ast.expr
     switched: bool | None = None
     names: Names | None = None
+    assigned: bool = False
 
 
 def option_of(call: ast.Call, names: Names, scope: Scope) -> Option | None:
@@ -66,6 +68,18 @@ def option_of(call: ast.Call, names: Names, scope: Scope) -> Option | None:
     plain = "action" not in words and "required" not in words
     default = (not switched) if str(action) in _SWITCHES else None if plain else UNKNOWN
     return Option(name, flags, default, call, switched)
+
+
+def assigned_option(node: ast.expr, names: Names, scope: Scope) -> Option | None:
+    """A name of the module that ``exec(open("configurator.py").read())`` lets the command line set."""
+    bound = names.bindings(node.id, scope) if names.rewritten and isinstance(node, ast.Name) else None
+    if not isinstance(node, ast.Name) or bound is None or bound[1] is not names.module or len(bound[0]) != 1:
+        return None
+    value = bound[0][0]
+    default = names.literal(value, scope) if isinstance(value, (ast.Constant, ast.BinOp, ast.UnaryOp)) else UNKNOWN
+    if not isinstance(value, ast.expr) or not isinstance(default, (bool, int, float, str)):
+        return None
+    return Option(node.id, (node.id,), default, value, assigned=True)
 
 
 def is_option(node: ast.expr, names: Names, scope: Scope) -> str | None:
