@@ -19,7 +19,7 @@ from gradcompat.scanners.code.detectors.ungraded_calls import KERNELS, is_ungrad
 from gradcompat.scanners.code.fallbacks import FUNCTIONS, has_fallback
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_branches import DECIDED, Block, Switch, asked, blocks, switched_by, test_of
-from gradcompat.scanners.code.option_defaults import Option, assigned_option, is_option
+from gradcompat.scanners.code.option_defaults import Option, is_option, named_option
 from gradcompat.scanners.code.regions import ALWAYS, Ways, either, ways_to
 from gradcompat.scanners.code.version_questions import regions
 from gradcompat.scanners.code.walk import Step, taken
@@ -240,7 +240,7 @@ class Findings:
             step: what sets it.
             told: the settings without their values, and with those that they have there.
         """
-        if not told or not (self.options or self.switches or self.names.rewritten):
+        if not told or not (self.options or self.switches or self.names.rewritten or self.names.commands):
             return
         if self.blocks is None:
             self.blocks = blocks(self.names.module.node)
@@ -248,7 +248,7 @@ class Findings:
         def option(node: ast.expr) -> Option | None:
             name = is_option(node, self.names, step.scope) or ""
             of_parser = self.options.get(name) or self.switches.get(name)
-            return of_parser or assigned_option(node, self.names, step.scope)
+            return of_parser or named_option(node, self.names, step.scope)
 
         def read(test: ast.expr) -> OptionTest | None:
             decided = taken(test, step.scope, self.names)
@@ -311,9 +311,9 @@ class Findings:
 
     def _option_of(self, argument: Argument, name: str | None, step: Step) -> Option | None:
         """The option that gives an argument, by its name where it is read of what a parser returns."""
-        if name is not None or not self.names.rewritten or step.branch:
+        if name is not None or step.branch:
             return self.options.get(name or "")
-        return assigned_option(argument.given, self.names, step.scope)
+        return named_option(argument.given, self.names, step.scope)
 
     def _is_said(self, known: Known, argument: Argument) -> bool:
         """Is it a field of the Trainer's arguments, passed on to what means the same by it? Its value stands there."""
