@@ -40,6 +40,7 @@ HEADS = {
     "llamafactory": "stage: sft\nfinetuning_type: lora\nmodel_name_or_path: x/y\ndo_train: true\ndataset: a\n",
     "ms-swift": "train_type: lora\nmodel_type: qwen2\ntorch_dtype: bfloat16\nattn_impl: sdpa\nmodel: x/y\n",
     "trl": "model_name_or_path: x/y\ndataset_name: a\nper_device_train_batch_size: 2\noutput_dir: out\n",
+    "verl": "actor_rollout_ref:\n  model:\n    path: x/y\n  actor:\n    strategy: fsdp\nalgorithm:\n  adv_estimator: grpo\n",
     "torchtune": "tokenizer:\n  _component_: torchtune.models.x\nmodel:\n  _component_: torchtune.models.lora_x\n",
     "lightning-cli": "trainer:\n  accelerator: gpu\n  devices: 8\nmodel:\n  class_path: a.B\n",
     "hydra": "defaults:\n  - _self_\n  - model: llava\ntrainer:\n  _target_: lightning.Trainer\n",

@@ -106,6 +106,7 @@ class OptionDefault:
         switched: what the bare option means; None where it takes a value.
         loads: the value names the model that is loaded.
         task: for which, empty for none; None where that is not said.
+        assigned: it is a name of the module, which files of assignments set, too.
     """
 
     flags: tuple[str, ...]
@@ -116,6 +117,7 @@ class OptionDefault:
     switched: bool | None = None
     loads: bool = False
     task: str | None = None
+    assigned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +133,7 @@ class OptionTest:
         has_default: that is known.
         switched: what the bare option means; None where it takes a value.
         values: what it is compared with.
+        assigned: it is a name of the module, which files of assignments set, too.
     """
 
     kind: str
@@ -140,6 +143,7 @@ class OptionTest:
     has_default: bool = False
     switched: bool | None = None
     values: tuple[str | float | bool | None, ...] = ()
+    assigned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,6 +90,7 @@ SCANNERS = (
         ("base_model", "datasets", "micro_batch_size", "sequence_len", "adapter"),
         2,
     ),
+    Scanner("verl", "configs.verl", _YAML, ("actor_rollout_ref",), note="(PPO and GRPO, where a command names it)"),
     Scanner("torchtune", "configs.torchtune", _YAML, ("_component_", "torchtune"), 2),
     Scanner("lightning-cli", "configs.lightning_cli", _YAML, ("trainer:",)),
     Scanner(

@@ -20,10 +20,10 @@ from gradcompat.model.context import Context, LaunchOption, OptionalUse, OptionD
 from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
 from gradcompat.scanners.code.option_branches import answer
-from gradcompat.scanners.configs.argument_blocks import settings_of_lookup, with_passed_blocks
+from gradcompat.scanners.configs.argument_blocks import settings_of_lookup, with_blocks, with_passed_blocks
 from gradcompat.scanners.configs.model_names import architecture_of
 from gradcompat.scanners.launches.launch_options import given_option, settings_of_option
-from gradcompat.scanners.launches.launched_calls import parsed_calls, with_launches
+from gradcompat.scanners.launches.launched_calls import calls_of_tools, parsed_calls, with_launches
 from gradcompat.scanners.named_files import is_meant
 from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, name_of, truth_of_use
 from gradcompat.truth import Truth
@@ -432,7 +432,7 @@ def _with_configs(members: list[Context]) -> list[Context]:
     blocks = [lookup for lookup in lookups if not lookup.argument]
     found: list[Context] = []
     for member in members:
-        settings = list(member.settings)
+        settings = [with_blocks(setting, member.lookups, configs) for setting in member.settings]
         for lookup in member.lookups:
             values = [said for config in configs if (said := settings_of_lookup(config, lookup)) is not None]
             # The engine's whole file is what the program hands on; what that leaves out has the engine's default.
@@ -455,6 +455,7 @@ def _with_options(members: list[Context]) -> list[Context]:
     told = {setting.key for member in members if member.kind == _LAUNCH for setting in member.settings}
     configs = (member for member in members if member.run and member.kind not in (*PROGRAMS, _LAUNCH))
     configured = {setting.key for config in configs for setting in config.settings}
+    keyed = [member for member in members if member.keys]
     found: list[Context] = []
     for member in members:
         settings = [with_launches(setting, launches) for setting in member.settings]
@@ -473,7 +474,7 @@ def _with_options(members: list[Context]) -> list[Context]:
         settings = _taken(settings, member, launches)
         left, unused = _unused(member, launches, configured=bool(configured))
         settings = [_without(setting, left | {one.use for one in unused}) for setting in settings]
-        settings += parsed_calls(member.parsers, launches)
+        settings += [*parsed_calls(member.parsers, launches), *calls_of_tools(member, keyed)]
         found.append(replace(member, settings=tuple(settings), defaults=(), branches=(), optional=unused))
     return found
 
@@ -546,7 +547,7 @@ def _valued(test: OptionTest) -> set[tuple[str, ...]]:
 def _is_parsed(test: OptionTest) -> bool:
     if test.parts:
         return all(map(_is_parsed, test.parts))
-    return test.switched is not None or not isinstance(test.default, bool)
+    return not test.assigned and (test.switched is not None or not isinstance(test.default, bool))
 
 
 def _without(setting: Setting, unused: Collection[str]) -> Setting:

@@ -23,6 +23,7 @@ KINDS = {
     "models/adapter_config.json": "hf-adapter",
     "models/llava/config.json": "hf-model",
     "torchtune/qlora.yaml": "torchtune",
+    "verl/grpo.yaml": "verl",
 }
 
 
@@ -37,6 +38,7 @@ def test_a_file_of_each_tool(name: str) -> None:
         ("ci.yml", "defaults:\n  run: {shell: bash}\njobs: {train: {steps: []}}\n"),
         ("compose.yaml", "services:\n  trainer: {image: x}\n"),
         ("verl.yaml", "trainer: {nnodes: 1, n_gpus_per_node: 8, total_epochs: 1}\nmodel: {lora_rank: 0}\n"),
+        ("policy.yaml", "actor_rollout_ref:\n  model: {path: x/y}\n"),
         ("package.json", '{"name": "x", "scripts": {"train_batch_size": "1"}}'),
         ("special_tokens_map.json", '{"model_type": "llama", "pad_token": "X"}'),
         ("trainer_state.json", '{"train_batch_size": 8, "global_step": 1}'),

@@ -17,7 +17,7 @@ from gradcompat.calls import Call, OptionValue, Unread, Value
 from gradcompat.redaction import redact
 from gradcompat.scanners.code.arguments import is_sometimes, pairs
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
-from gradcompat.scanners.code.option_defaults import Option, is_option
+from gradcompat.scanners.code.option_defaults import Option, is_option, named_option
 
 # `all_exhausted_without_replacement`, `16-mixed`, `facebook/esm2_t6_8M_UR50D`; what is longer or has spaces is a text.
 _WORD = re.compile(r"[^\s'\"\\]{1,80}")
@@ -95,12 +95,15 @@ class _Given:
 
     def _option(self, node: ast.expr) -> OptionValue | None:
         """An option, or the name that its value alone is bound to."""
-        if isinstance(node, ast.Name):
+        option = named_option(node, self._names, self._scope)
+        if option is not None and option.assigned:
+            return None  # by a file, too, which is not read
+        if option is None and isinstance(node, ast.Name):
             bound = self._names.bindings(node.id, self._scope)
             if bound is None or len(bound[0]) != 1 or not isinstance(bound[0][0], ast.Attribute):
                 return None
             node = bound[0][0]
-        option = self._options.get(is_option(node, self._names, self._scope) or "")
+        option = option or self._options.get(is_option(node, self._names, self._scope) or "")
         known = option is not None and (option.default is UNKNOWN or _is_simple(option.default))
         if option is None or not known or any(map(SECRET.search, option.flags)):
             return None

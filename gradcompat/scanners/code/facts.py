@@ -44,6 +44,7 @@ from gradcompat.scanners.code.calls import (
     STATEFUL_LOADERS,
     known,
 )
+from gradcompat.scanners.code.command_functions import ROOTS, Function, commanded, is_command, parameters
 from gradcompat.scanners.code.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.code.dataclass_parsers import dataclass_parser, parsed_input
 from gradcompat.scanners.code.detectors.float_weights import makes_float
@@ -66,7 +67,8 @@ from gradcompat.scanners.code.models import is_model, loaded, makes_model, named
 from gradcompat.scanners.code.names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code.object_history import calls_behind
 from gradcompat.scanners.code.option_branches import switches
-from gradcompat.scanners.code.option_defaults import CLIS, Option, fields, is_option, option_of
+from gradcompat.scanners.code.option_defaults import CLIS, Option, fields, is_option, named_option, option_of
+from gradcompat.scanners.code.own_classes import called_base
 from gradcompat.scanners.code.program_inference import FIRST, HOOKS, conclude, order
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import Step, text, walk
@@ -273,6 +275,8 @@ def _unmoved(call: ast.Call) -> ast.Call:
 
 def _options(found: Findings, steps: Sequence[Step]) -> None:
     """The options of the program's own command line; of two with one name the defaults have to agree."""
+    if not ROOTS.isdisjoint(found.names.imported):
+        _commands(found, steps)
     makers = [step for step in steps if isinstance(step.node, ast.Call) and _makes_options(step.node, found, step)]
     if not makers:
         return
@@ -299,6 +303,17 @@ def _options(found: Findings, steps: Sequence[Step]) -> None:
                             known_options[option.name] = option
 
 
+def _commands(found: Findings, steps: Sequence[Step]) -> None:
+    """The functions whose parameters the command line gives."""
+    for step in steps:
+        node = step.node
+        function = node if isinstance(node, Function) and is_command(node, found.names, step.scope) else None
+        if isinstance(node, ast.Call):
+            function = commanded(node, found.names, step.scope)
+        if function is not None:
+            found.names.commands[function] = parameters(function, found.names, step.scope)
+
+
 def _makes_options(call: ast.Call, found: Findings, step: Step) -> bool:
     match call.func:
         case ast.Attribute(attr="add_argument"):
@@ -311,20 +326,14 @@ def _makes_options(call: ast.Call, found: Findings, step: Step) -> bool:
 def _switches(found: Findings, steps: Sequence[Step]) -> None:
     """The parts that options decide: those of a parser, and names of the module that it lets the command line set."""
     names = found.names
-    if not found.options and not names.rewritten:
+    if not (found.options or names.rewritten or names.commands):
         return
 
     def option(scope: Scope, node: ast.expr) -> Option | None:
         if not isinstance(node, ast.Name):
             name = is_option(node, names, scope) or ""
             return None if name in _BY_LAUNCHERS else found.options.get(name)
-        bound = names.bindings(node.id, scope) if names.rewritten else None
-        if bound is None or bound[1] is not names.module or len(bound[0]) != 1:
-            return None
-        match bound[0][0]:
-            case ast.Constant(value=bool(default)) as constant:  # ``exec(open("configurator.py").read())`` may set it
-                return Option(node.id, (node.id,), default, constant)
-        return None
+        return named_option(node, names, scope)
 
     tests = ((step.node, step.scope) for step in steps if isinstance(step.node, ast.If))
     found.switched = switches(tests, names, option)
@@ -482,7 +491,10 @@ def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
     called = found.names.resolve(call.func, step.scope)
     method = (call.func.attr,) if isinstance(call.func, ast.Attribute) and call.func.attr not in _COMMON else ()
     made = called or method or _text_maker(found, step, call)
-    for line in call_lines(call, made, found.names, step.scope, found.options):
+    told, of_base = call, None if made else called_base(call, found.names, step.scope)
+    if of_base is not None:
+        made, told = of_base
+    for line in call_lines(told, made, found.names, step.scope, found.options):
         found.call(line, call)
     if gets_widened_mask(call, found.names, step.scope):
         found.symbol(WIDENED_MASK, call)

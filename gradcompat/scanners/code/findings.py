@@ -19,7 +19,7 @@ from gradcompat.scanners.code.detectors.ungraded_calls import KERNELS, is_ungrad
 from gradcompat.scanners.code.fallbacks import FUNCTIONS, has_fallback
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_branches import DECIDED, Block, Switch, asked, blocks, switched_by, test_of
-from gradcompat.scanners.code.option_defaults import Option, is_option
+from gradcompat.scanners.code.option_defaults import Option, is_option, named_option
 from gradcompat.scanners.code.regions import ALWAYS, Ways, either, ways_to
 from gradcompat.scanners.code.version_questions import regions
 from gradcompat.scanners.code.walk import Step, taken
@@ -240,14 +240,15 @@ class Findings:
             step: what sets it.
             told: the settings without their values, and with those that they have there.
         """
-        if not told or not (self.options or self.switches):
+        if not told or not (self.options or self.switches or self.names.rewritten or self.names.commands):
             return
         if self.blocks is None:
             self.blocks = blocks(self.names.module.node)
 
         def option(node: ast.expr) -> Option | None:
             name = is_option(node, self.names, step.scope) or ""
-            return self.options.get(name) or self.switches.get(name)
+            of_parser = self.options.get(name) or self.switches.get(name)
+            return of_parser or named_option(node, self.names, step.scope)
 
         def read(test: ast.expr) -> OptionTest | None:
             decided = taken(test, step.scope, self.names)
@@ -274,9 +275,10 @@ class Findings:
         if step.branch:
             self.branched.update({self.place(argument.node): name for argument, name in read if name is not None})
             read = [(argument, None) for argument, _ in read]
-        for argument, name in read:
-            if name in self.options:
-                option = self.options[name]
+        options = {id(argument): self._option_of(argument, name, step) for argument, name in read}
+        for argument, _ in read:
+            option = options[id(argument)]
+            if option is not None:
                 default = replace(argument, value=option.default, node=option.node, spelling=None)
                 owner = option.names if option.names is not self.names else None
                 place = owner.modules.place() if owner is not None and owner.modules is not None else None
@@ -291,7 +293,7 @@ class Findings:
                     place=place,
                     at=self.place(argument.node),
                 )
-        given = [argument for argument, name in read if name not in self.options]
+        given = [argument for argument, _ in read if options[id(argument)] is None]
         given = [argument for argument in given if not self._is_said(known, argument)]
         if tool and not step.branch:
             given = [argument for argument in given if not self._looked_up(step.scope, known, argument, tool)]
@@ -306,6 +308,12 @@ class Findings:
             own = {one.key: one for one in said(known, given, self.names, step.scope, self.place, branch=False)[0]}
             passed = [one for one in settings if self.branched.get(one.location) not in self.options]
             self._branch(step, [(one, own.get(one.key, one)) for one in passed])
+
+    def _option_of(self, argument: Argument, name: str | None, step: Step) -> Option | None:
+        """The option that gives an argument, by its name where it is read of what a parser returns."""
+        if name is not None or step.branch:
+            return self.options.get(name or "")
+        return named_option(argument.given, self.names, step.scope)
 
     def _is_said(self, known: Known, argument: Argument) -> bool:
         """Is it a field of the Trainer's arguments, passed on to what means the same by it? Its value stands there."""
@@ -381,6 +389,7 @@ class Findings:
                 stated=stated,
                 default=tuple(settings),
                 switched=option.switched,
+                assigned=option.assigned,
             )
         )
 

@@ -132,6 +132,7 @@ class Names:
         self.relative: dict[str, int] = {}  # what is imported from the project itself, with the line
         self.imported: dict[str, int] = {}  # the first part of every other import
         self.rewritten = False
+        self.commands: dict[ast.AST, Mapping[str, Any]] = {}  # functions whose parameters are options, with these
         self.has: dict[Callable[[str], object], bool] = {}  # what was looked for in its text
         self.regions: tuple[Region, ...] | None = None  # what some releases alone reach; None until somebody asks
         self.fallbacks: tuple[Region, ...] | None = None  # what it can do without

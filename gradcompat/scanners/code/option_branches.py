@@ -149,6 +149,7 @@ def _of(option: Option, kind: str, values: tuple[Any, ...] = ()) -> OptionTest:
         has_default=plain,
         switched=option.switched,
         values=values,
+        assigned=option.assigned,
     )
 
 
@@ -185,7 +186,7 @@ def _value(test: OptionTest, given: LaunchOption | None) -> Any:
         if word in _TRUE:
             return True
         # `type=bool` of argparse takes the text "False" for true.
-        return False if word in _FALSE and test.switched is not None else UNKNOWN
+        return False if word in _FALSE and (test.switched is not None or test.assigned) else UNKNOWN
     return _typed(given.value, test)
 
 

@@ -32,6 +32,7 @@ class Option:
         node: where the default stands.
         switched: what the bare option means; None where it takes a value.
         names: those of the module that has the default, if it is another one.
+        assigned: it is a name of the module, which files of assignments set, too.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Option:
     node: ast.expr
     switched: bool | None = None
     names: Names | None = None
+    assigned: bool = False
 
 
 def option_of(call: ast.Call, names: Names, scope: Scope) -> Option | None:
@@ -68,6 +70,28 @@ def option_of(call: ast.Call, names: Names, scope: Scope) -> Option | None:
     return Option(name, flags, default, call, switched)
 
 
+def named_option(node: ast.expr, names: Names, scope: Scope) -> Option | None:
+    """A name that the command line sets: a parameter of a command, or a name of the module by a configurator.
+
+    ``exec(open("configurator.py").read())`` lets it set ``steps`` of ``steps = 5 * 8``.
+    """
+    if not isinstance(node, ast.Name) or not (names.rewritten or names.commands):
+        return None
+    bound = names.bindings(node.id, scope)
+    if bound is None or len(bound[0]) != 1:
+        return None
+    value = bound[0][0]
+    if value is None:
+        option = names.commands.get(bound[1].node, {}).get(node.id)
+        return option if isinstance(option, Option) else None
+    if not names.rewritten or bound[1] is not names.module:
+        return None
+    default = names.literal(value, scope) if isinstance(value, (ast.Constant, ast.BinOp, ast.UnaryOp)) else UNKNOWN
+    if not isinstance(value, ast.expr) or not isinstance(default, (bool, int, float, str)):
+        return None
+    return Option(node.id, (node.id,), default, value, assigned=True)
+
+
 def is_option(node: ast.expr, names: Names, scope: Scope) -> str | None:
     """The name of the option that ``args.steps`` reads, if the object is what a parser has parsed."""
     match node:
@@ -75,11 +99,26 @@ def is_option(node: ast.expr, names: Names, scope: Scope) -> str | None:
             found = names.bindings(owner, scope)
             if found is None:
                 return None
-            passed_on = None in found[0] and (_is_called_options(owner) or owner in found[1].parsed)
+            passed_on = None in found[0] and (
+                _is_called_options(owner) or owner in found[1].parsed or _is_of_dataclass(owner, names, found[1])
+            )
             return name if passed_on or any(_is_parsed(one, names, found[1]) for one in found[0]) else None
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=owner), attr=name):
             return name if owner in _NAMESPACES else None
     return None
+
+
+def _is_of_dataclass(name: str, names: Names, scope: Scope) -> bool:
+    """Is it a parameter that takes a dataclass of the project: ``def main(config: Config)``?"""
+    if not isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    given = scope.node.args
+    kind = next((one.annotation for one in (*given.args, *given.kwonlyargs) if one.arg == name), None)
+    defined = None if kind is None or scope.parent is None else names.definition(kind, scope.parent)
+    if defined is None or not isinstance(defined[1], ast.ClassDef):
+        return False
+    written = (one.func if isinstance(one, ast.Call) else one for one in defined[1].decorator_list)
+    return any(defined[0].resolve(one, defined[2]) == ("dataclasses.dataclass",) for one in written)
 
 
 def _is_called_options(name: str) -> bool:

@@ -7,19 +7,23 @@ file holds counts where the program passes it on: ``TrainingArguments(**config["
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from keyword import iskeyword
 from typing import Any
 
+from gradcompat.calls import Unread, Value, read_call
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats import json_text, yaml_nodes
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import ConfigLookup, ConfigValue, Context
 from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners.code.call_lines import SECRET, is_word
 from gradcompat.scanners.code.calls import known
 from gradcompat.scanners.configs import adapter_config, training_arguments
 from gradcompat.scanners.configs.flat import Config, Entry, run_of, settings_of
 from gradcompat.scanners.configs.model_names import model_settings
 from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.symbol_patterns import CALLS_KEY, name_of
 
 FEEDS: Feeds = {
     **training_arguments.FEEDS,
@@ -50,6 +54,7 @@ _LEAST = 2
 _DEEPEST = 6
 _MOST_VALUES = 5_000
 _ADAPTERS = "peft."
+_MERGED = "omegaconf.OmegaConf.merge"
 
 Path = tuple[str, ...]
 
@@ -92,6 +97,48 @@ def settings_of_lookup(context: Context, lookup: ConfigLookup) -> list[Setting] 
     if not entries or tool is None:
         return None
     return settings_of(Config(Document(context.source, ""), {}, tuple(entries)), tool.feeds)[0]
+
+
+def with_blocks(calls: Setting, lookups: Sequence[ConfigLookup], contexts: Sequence[Context]) -> Setting:
+    """The calls of a program with the blocks that they unpack, ``TrainingArguments(**config["train"])``.
+
+    A tool counts that is called once with a block, which one config has; a block that is merged may be changed.
+    """
+    if calls.key != CALLS_KEY or not isinstance(calls.value, tuple) or _MERGED in map(name_of, map(str, calls.value)):
+        return calls
+    blocks = [one for one in dict.fromkeys(lookups) if not one.argument and not one.loads]
+    lines = list(map(str, calls.value))
+    for lookup in blocks:
+        mine = [index for index, line in enumerate(lines) if name_of(line) == lookup.tool and line.endswith("**_)")]
+        given = [entries for context in contexts if (entries := _entries(context.values, lookup.path))]
+        if len(mine) == 1 and len(given) == 1 and sum(one.tool == lookup.tool for one in blocks) == 1:
+            call = read_call(lines[mine[0]])
+            lines[mine[0]] = str(replace(call, named={**_named(given[0]), **call.named}, whole=True))
+    return replace(calls, value=tuple(lines))
+
+
+def _named(entries: Sequence[Entry]) -> dict[str, Value]:
+    """The arguments of a block; of a mapping in it, what it holds."""
+    named: dict[str, Value] = {}
+    for entry in entries:
+        first, *inner = entry.name.split(".")
+        value = _read(entry.value, entry.name)
+        if not inner:
+            named[first] = value
+        elif len(inner) == 1 and isinstance(inside := named.setdefault(first, {}), dict):
+            inside[inner[0]] = value
+        else:
+            named[first] = Unread("_inner")
+    return {name: value for name, value in named.items() if name.isidentifier() and not iskeyword(name)}
+
+
+def _read(value: Any, name: str) -> Value:
+    """A value as it chooses something; no text, no secret, and nothing that is looked up elsewhere."""
+    if isinstance(value, list):
+        return [_read(one, name) for one in value]
+    if isinstance(value, str) and ("${" in value or SECRET.search(name) or not is_word(value)):
+        return Unread("_text")
+    return value if value is None or isinstance(value, (bool, int, float, str)) else Unread("_other")
 
 
 def with_passed_blocks(context: Context, lookups: Sequence[ConfigLookup]) -> Context:

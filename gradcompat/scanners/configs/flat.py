@@ -91,8 +91,15 @@ def key_places(config: Config) -> dict[str, Location]:
 
 
 def keys_of(config: Config) -> tuple[LaunchOption, ...]:
-    """The keys at the top, as options of whatever parses them."""
-    return tuple(LaunchOption(name=key, value=None, location=place) for key, place in key_places(config).items())
+    """The keys at the top, as options of whatever parses them, with the scalars in them as a command has them."""
+    return tuple(
+        LaunchOption(name=key, value=_text(config.top.get(key)), location=place)
+        for key, place in key_places(config).items()
+    )
+
+
+def _text(value: object) -> str | None:
+    return str(value) if isinstance(value, (bool, int, float, str)) else None
 
 
 def values_of(config: Config, key: str) -> list[Any] | None:

@@ -1,9 +1,15 @@
-"""verl's trainers, which take overrides of a Hydra config on their command line."""
+"""verl's trainers, which take overrides of a Hydra config on their command line, and such configs of one's own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gradcompat.errors import Unrecognised
+from gradcompat.formats.document import Document
+from gradcompat.lazy_dataclasses import replace
+from gradcompat.model.context import Context
+from gradcompat.scanners.configs.flat import read_config, run_of
+from gradcompat.scanners.configs.nested import stated as stated_by
 from gradcompat.scanners.key_mapping import Feed, Feeds
 
 _LORA = Feed("peft.method", {"0": "none"}, given="lora")
@@ -50,12 +56,37 @@ FEEDS: Feeds = {
 SFT = "fsdp_sft_trainer"
 _ENGINES = ("sft_trainer", "sft_trainer_ray")  # which take conversations alone
 _ACTOR = "actor_rollout_ref.actor"
+_ESTIMATOR = "algorithm.adv_estimator"
 # In config/sft_trainer.yaml of 0.5.0; the mini-batch of PPO in ppo_trainer.yaml has as many.
 _BATCH, _MICRO_BATCH = 256, 4
+# Options that name a folder of configs beside verl's own.
+_FOLDERS = frozenset({"config_path", "cp", "config_dir", "cd"})
+# What a config says of the trainer itself; on a command line it is seen with what verl has where nobody asks.
+_OF_CONFIG: Feeds = {
+    **FEEDS,
+    _ESTIMATOR: Feed("training.method", {"grpo": "grpo"}, given="ppo"),
+    f"{_ACTOR}.loss_agg_mode": Feed("training.loss_type"),
+}
+
+
+def scan(document: Document) -> Context:
+    """What a config for verl's PPO trainer says; it is part of the run whose command names it.
+
+    Raises:
+        Malformed: if it is no such config, or no YAML.
+    """
+    config = read_config(document, _OF_CONFIG)
+    if "actor_rollout_ref" not in config.top or not {"data", "algorithm", "trainer"} & config.top.keys():
+        raise Unrecognised("is no config of verl's PPO trainer", path=document.path)
+    settings, skipped = stated_by(config, _OF_CONFIG)
+    return replace(run_of(config, "verl", settings, skipped), run=False)
 
 
 def stated(trainer: str, overrides: Mapping[str, object]) -> dict[str, str | int]:
     """What a trainer, by the name of its module, and the overrides together say; what is not known is left out."""
+    if not _FOLDERS.isdisjoint(overrides):  # what a config has there verl has not
+        method = _method(trainer, overrides) if trainer in (SFT, *_ENGINES) or _ESTIMATOR in overrides else None
+        return {"training.framework": "verl", **({} if method is None else {"training.method": method})}
     said: dict[str, str | int | None] = {
         "training.framework": "verl",
         "training.method": _method(trainer, overrides),
@@ -74,7 +105,7 @@ def stated(trainer: str, overrides: Mapping[str, object]) -> dict[str, str | int
 def _method(trainer: str, overrides: Mapping[str, object]) -> str:
     if trainer == SFT or trainer in _ENGINES:
         return "sft"
-    return "grpo" if overrides.get("algorithm.adv_estimator") == "grpo" else "ppo"
+    return "grpo" if overrides.get(_ESTIMATOR) == "grpo" else "ppo"
 
 
 def _dynamic_critic(overrides: Mapping[str, object]) -> bool | None:
@@ -88,7 +119,7 @@ def _dynamic_critic(overrides: Mapping[str, object]) -> bool | None:
     said = overrides.get("critic.use_dynamic_bsz", overrides.get("actor_rollout_ref.actor.use_dynamic_bsz"))
     if said is None:
         return None
-    return overrides.get("algorithm.adv_estimator", "gae") == "gae" and str(said).lower() == "true"
+    return overrides.get(_ESTIMATOR, "gae") == "gae" and str(said).lower() == "true"
 
 
 def _averaging(trainer: str, overrides: Mapping[str, object]) -> str | None:

@@ -17,8 +17,14 @@ NEGATED = "no_"  # `--no-bf16` of argparse.BooleanOptionalAction, `--no_bf16` of
 
 
 def given_option(option: OptionDefault | OptionTest, options: Sequence[LaunchOption]) -> LaunchOption | None:
-    """The option as a launch gives it; None if it leaves it out."""
-    return option_among(option.flags, option.switched, options)
+    """The option as a launch gives it; None if it leaves it out.
+
+    A file that stands alone, ``python train.py config/finetune.py``, may assign what it likes to names of the module.
+    """
+    found = option_among(option.flags, option.switched, options)
+    if found is not None or not option.assigned:
+        return found
+    return next((replace(one, value=None) for one in options if not one.name), None)
 
 
 def option_among(flags: Sequence[str], switched: bool | None, options: Sequence[LaunchOption]) -> LaunchOption | None:

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 
 from gradcompat.calls import Call, OptionValue, Unread, Value, read_call
 from gradcompat.lazy_dataclasses import replace
-from gradcompat.model.context import DataclassParser, LaunchOption
+from gradcompat.model.context import Context, DataclassParser, LaunchOption
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.code.call_lines import SECRET, is_word
 from gradcompat.scanners.launches.launch_options import NEGATED, bare_value, option_among
+from gradcompat.scanners.launches.parsed_options import only_file, parser_of_tool
 from gradcompat.symbol_patterns import CALLS_KEY, has_options
 
 _CONFIG = "config"
@@ -58,6 +59,29 @@ def parsed_calls(parsers: Sequence[DataclassParser], launches: _Launches) -> lis
         return []
     places = tuple(told.values())
     return [Setting(key=CALLS_KEY, value=tuple(told), location=places[0], places=places)]
+
+
+def calls_of_tools(launch: Context, configs: Sequence[Context]) -> list[Setting]:
+    """What each command of TRL's makes of its options and of the file that it names: ``trl.SFTConfig(data_seed=7)``.
+
+    Args:
+        launch: with the commands.
+        configs: the files of the run whose keys are the fields of dataclasses.
+    """
+    found: dict[str, Location] = {}
+    for options, command in zip(launch.options, launch.commands, strict=False):
+        parser = parser_of_tool(command)
+        if parser is not None and options:
+            path = next((one.value for one in options if one.name == _CONFIG), None)
+            config = only_file(path, configs) if isinstance(path, str) else None
+            own = [one for one in options if one.name != _CONFIG]
+            named = dict(_fields((*(config.keys if config is not None else ()), *own)))
+            line = str(Call(parser.classes[0], (), named, whole=path is None or config is not None))
+            found.setdefault(line, options[0].location)
+    if not found:
+        return []
+    places = tuple(found.values())
+    return [Setting(key=CALLS_KEY, value=tuple(found), location=places[0], places=places)]
 
 
 def _fields(options: Sequence[LaunchOption]) -> Iterator[tuple[str, Value]]:

@@ -50,13 +50,13 @@ def parsed_uses(contexts: Sequence[Context]) -> Iterator[CodeUse]:
             own = [one for one in options if one.name != _CONFIG or not parser.reads_config]
             yield from _uses(own, parser, conditional=shown)
             named = _named_config(options, parser)
-            config = None if named is None else _only(named, configs)
+            config = None if named is None else only_file(named, configs)
             yield from () if config is None else _uses(config.keys, parser, conditional=shown)
     for program in contexts:
         for parser in program.parsers:
             yield from _uses(parser.keys, parser)
             for file in parser.files:
-                config = _only(file, configs)
+                config = only_file(file, configs)
                 yield from () if config is None else _uses(config.keys, parser)
     if all(one.kind in _CONFIGS for one in contexts):
         for config in configs:
@@ -73,17 +73,23 @@ def _named_config(options: Sequence[LaunchOption], parser: DataclassParser) -> s
     return named if isinstance(named, str) else None
 
 
+def parser_of_tool(command: str) -> DataclassParser | None:
+    """What parses the options of a command of TRL's: ``trl sft``; None for any other."""
+    tool, _, subcommand = command.partition(" ")
+    classes = _TRL.get(subcommand) if tool == "trl" else None
+    return None if classes is None else DataclassParser(classes=(*classes, *_TRL_SHARED), reads_config=True)
+
+
 def _parser(command: str, contexts: Sequence[Context]) -> DataclassParser | None:
     """What parses the options of a command; None where that is not known."""
-    tool, _, subcommand = command.partition(" ")
-    if tool == "trl":
-        classes = _TRL.get(subcommand)
-        return None if classes is None else DataclassParser(classes=(*classes, *_TRL_SHARED), reads_config=True)
-    program = _only(command, [one for one in contexts if one.kind == "python"]) if command.endswith(".py") else None
+    of_tool = parser_of_tool(command)
+    if of_tool is not None or command.startswith("trl "):
+        return of_tool
+    program = only_file(command, [one for one in contexts if one.kind == "python"]) if command.endswith(".py") else None
     return program.parsers[0] if program is not None and len(program.parsers) == 1 else None
 
 
-def _only(path: str, contexts: Sequence[Context]) -> Context | None:
+def only_file(path: str, contexts: Sequence[Context]) -> Context | None:
     """The one file that a path names by its end."""
     named = PurePosixPath(path.replace("\\", "/"))
     found = [one for one in contexts if is_meant(named, PurePosixPath(one.source))]

@@ -8,6 +8,9 @@ from typing import Literal
 import pytest
 
 import gradcompat
+from gradcompat.audit.runs import in_folder
+from gradcompat.root import root_of_folder
+from gradcompat.scanners.run_assembly import assemble
 
 PARSER = """
 import argparse
@@ -108,6 +111,52 @@ def test_a_name_that_the_command_line_may_set_is_presumed_to_be_what_is_written(
     assert status(tmp_path, program.format(True) + body) == "affected"
     # The configurator reads configs that are named there, too.
     assert status(tmp_path, program.format(False) + body, "config.py") == "affected"
+
+
+ASSIGNED = """
+import torch
+from accelerate import Accelerator
+init_from = "scratch"
+steps = 5 * 8
+compile = True
+exec(open("configurator.py").read())
+accelerator = Accelerator(gradient_accumulation_steps=steps)
+if compile:
+    model = torch.compile(model)
+if init_from == "resume":
+    state = torch.load("ckpt.pt")
+for batch in loader:
+    model(batch).backward()
+    torch.optim.SGD(model.parameters()).step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("launch", "expected"),
+    [
+        (None, {("steps", 40, True), ("compile", True, True)}),
+        ("python train.py", {("steps", 40, False), ("compile", True, False)}),
+        ("python train.py --steps=4 --compile=False", {("steps", 4, False)}),
+        ("python train.py config/finetune.py", {("steps", None, False), ("compile", None, False)}),
+        ("python train.py config/finetune.py --steps=4", {("steps", 4, False), ("compile", None, False)}),
+    ],
+)
+def test_names_of_the_module_are_options_where_a_configurator_sets_them(
+    tmp_path: Path, launch: str | None, expected: set[tuple[str, object, bool]]
+) -> None:
+    keys = {"training.gradient_accumulation_steps": "steps", "training.torch_compile": "compile"}
+    (tmp_path / "train.py").write_text(ASSIGNED)
+    if launch is not None:
+        (tmp_path / "run.sh").write_text(f"{launch}\n")
+    (run,) = assemble(in_folder(tmp_path, ".", root_of_folder(tmp_path, "."))[0]).runs
+    assert {(keys[one.key], one.value, one.presumed) for one in run.settings if one.key in keys} == expected
+
+
+@pytest.mark.parametrize(("start", "expected"), [("scratch", "dormant"), ("resume", "affected")])
+def test_a_word_that_the_command_line_may_set_decides_what_is_used(tmp_path: Path, start: str, expected: str) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.6.0\n")
+    (tmp_path / "train.py").write_text(ASSIGNED.replace('"scratch"', f'"{start}"'))
+    assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0060"]).findings] == [expected]
 
 
 def test_one_of_two_options_leads_to_a_call(tmp_path: Path) -> None:

@@ -138,3 +138,29 @@ def test_a_file_that_is_written_is_not_read(tmp_path: Path) -> None:
     program = HEAD + 'open("config.yaml", "w").write(text)\nTrainer("m").train()\n'
     found = run_of(tmp_path, {"train.py": program, "config.yaml": NESTED})
     assert [told(run) for run in found.runs] == [[]]
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        (
+            'c = yaml.safe_load(open("config.yaml"))\nTrainer("m", TrainingArguments("o", **c["train"])).train()\n',
+            "transformers.TrainingArguments('o', data_seed=7, hub_token=_text, "
+            "gradient_checkpointing_kwargs={'use_reentrant': False})",
+        ),
+        (  # who merges a command line into it may change it
+            'c = OmegaConf.merge(OmegaConf.load("config.yaml"), OmegaConf.from_cli())\n'
+            'Trainer("m", TrainingArguments("o", **c.train)).train()\n',
+            "transformers.TrainingArguments('o', **_)",
+        ),
+        (
+            'c = yaml.safe_load(open("config.yaml"))\nTrainer("m", TrainingArguments("o", **c["other"])).train()\n',
+            "transformers.TrainingArguments('o', **_)",
+        ),
+    ],
+)
+def test_a_call_has_the_block_that_it_unpacks(tmp_path: Path, program: str, expected: str) -> None:
+    block = "train:\n  data_seed: 7\n  hub_token: hf_x\n  gradient_checkpointing_kwargs: {use_reentrant: false}\n"
+    run = run_of(tmp_path, {"train.py": f"{HEAD}{program}", "config.yaml": block}).runs[0]
+    calls = [str(call) for one in run.settings if one.key == "code.calls" for call in one.value or ()]  # type: ignore[union-attr]
+    assert expected in calls

@@ -122,3 +122,25 @@ def test_the_options_that_decide_are_named() -> None:
 def test_a_secret_option_stays_in_the_program() -> None:
     program = _PROGRAM.replace("--ema-start", "--api-key").replace("ema_start", "api_key").format(default="'abcdef'")
     assert not any("abcdef" in line for line in calls(program))
+
+
+_TRL_CONFIG = "model_name_or_path: Qwen/Qwen2-0.5B\noutput_dir: out\nper_device_train_batch_size: 2\ndata_seed: 7\n"
+
+
+@pytest.mark.parametrize(
+    ("launch", "expected"),
+    [
+        ("trl reward --model_name_or_path Qwen/Qwen2-0.5B --data_seed 7", ["affected"]),
+        ("trl sft --model_name_or_path Qwen/Qwen2-0.5B --data_seed 7", ["affected"]),
+        ("trl dpo --config dpo.yaml", ["affected"]),
+        ("trl dpo --config dpo.yaml --data_seed 42", ["dormant"]),  # which is the seed
+        ("trl sft --model_name_or_path Qwen/Qwen2-0.5B", ["dormant"]),
+    ],
+)
+def test_a_command_of_trls_makes_a_config_of_its_options(tmp_path: Path, launch: str, expected: list[str]) -> None:
+    (tmp_path / "requirements.txt").write_text("transformers==4.45.2\ntrl==0.12.0\ntorch==2.5.0\n", "utf-8")
+    (tmp_path / "run.sh").write_text(f"{launch}\n", "utf-8")
+    if "dpo.yaml" in launch:
+        (tmp_path / "dpo.yaml").write_text(_TRL_CONFIG, "utf-8")
+    found = gradcompat.check(tmp_path, only=["GC-0808"]).findings
+    assert [one.finding.status for one in found] == expected

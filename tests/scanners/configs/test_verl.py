@@ -1,0 +1,69 @@
+"""Configs of verl's PPO trainer, and the commands that name them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradcompat.audit.runs import in_folder
+from gradcompat.root import root_of_folder
+from gradcompat.scanners.any_config import scan
+from gradcompat.scanners.run_assembly import assemble
+from tests.scanners.scanned import FIXTURES, fixture, lines
+
+CONFIG = (FIXTURES / "verl" / "grpo.yaml").read_text()
+PPO = "python3 -m verl.trainer.main_ppo"
+
+
+def test_what_a_config_says() -> None:
+    context = scan(fixture("verl/grpo.yaml"))
+    assert not context.run
+    assert lines(context) == [
+        (3, "data.shuffle", False),
+        (7, "model.name", "Qwen/Qwen2.5-7B-Instruct"),
+        (7, "model.architecture", ("Qwen2ForCausalLM",)),
+        (8, "training.gradient_checkpointing", True),
+        (10, "distributed.strategy", "fsdp"),
+        (10, "fsdp.version", 2),
+        (11, "training.loss_type", "seq-mean-token-sum"),
+        (14, "training.use_vllm", True),
+        (15, "training.temperature", 0.7),
+        (17, "training.method", "grpo"),
+        (19, "training.num_train_epochs", 2),
+        (20, "training.resume_from_checkpoint", False),
+    ]
+
+
+def run_of(folder: Path, command: str) -> dict[str, object]:
+    (folder / "grpo.yaml").write_text(CONFIG)
+    (folder / "run.sh").write_text(f"{command}\n")
+    (run,) = assemble(in_folder(folder, ".", root_of_folder(folder, "."))[0]).runs
+    return {one.key: one.value for one in run.settings}
+
+
+def test_a_command_is_a_run_with_the_config_that_it_names(tmp_path: Path) -> None:
+    told = run_of(tmp_path, f"{PPO} --config-path=. --config-name=grpo actor_rollout_ref.rollout.temperature=0.9")
+    expected = {
+        "training.framework": "verl",
+        "training.method": "grpo",
+        "training.loss_type": "seq-mean-token-sum",
+        "training.temperature": 0.9,
+    }
+    assert {key: told.get(key) for key in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "method"),
+    [
+        ("--config-path=elsewhere --config-name=ours", None),
+        ("--config-path=elsewhere --config-name=ours algorithm.adv_estimator=grpo", "grpo"),
+        ("", "ppo"),
+    ],
+)
+def test_defaults_of_verl_are_not_those_of_a_config_that_is_not_seen(
+    tmp_path: Path, options: str, method: str | None
+) -> None:
+    told = run_of(tmp_path, f"{PPO} {options}")
+    assert told.get("training.method") == method
+    assert ("training.loss_type" in told) is (not options)
