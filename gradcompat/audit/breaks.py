@@ -334,6 +334,7 @@ def constraints_of_code(
     from gradcompat.releases.table import table_of
 
     versions = released_versions(environment, names)
+    beside = _beside(versions)
     found: dict[str, Issue] = {}
     for package, some in _by_package(uses).items():
         name = names.families.get(package, package)
@@ -341,8 +342,8 @@ def constraints_of_code(
             continue
         oldest = unread_before(name, min(*versions[package], table.versions[0]))
         found[oldest.id] = oldest
-        for use in some:
-            issue = constraint_of(use, name, table, _beside(versions))
+        for use in {use.what: use for use in some}.values():  # the same in many files is one
+            issue = constraint_of(use, name, table, beside)
             if issue is not None:
                 found.setdefault(issue.id, issue)
     return (*found.values(), *_constraints_of_imports(versions, uses))

@@ -129,6 +129,8 @@ def _says(imported: CodeUse, use: CodeUse) -> bool:
     return within and (use.conditional or not imported.conditional)
 
 
+# A plan and each nearest change ask for the same ones.
+@lru_cache(maxsize=4096)
 def constraint_of(use: CodeUse, package: str, table: ReleaseTable, beside: Beside) -> Issue | None:
     """The releases in which the use certainly fails, for whoever looks for another one; None if there are none."""
     missing = _missing(use, table, beside)

@@ -44,6 +44,11 @@ class CodeUse:
         return self.module if self.name is None else f"{self.module}.{self.name}"
 
     @property
+    def what(self) -> tuple[str, str, str | None, str | None, tuple[str, ...]]:
+        """What is taken, wherever that stands."""
+        return self.kind, self.module, self.name, self.keyword, self.others
+
+    @property
     def root(self) -> str:
         """The top-level module, which belongs to one distribution."""
         return self.module.partition(".")[0]

@@ -92,6 +92,7 @@ class Findings:
         loaded: the loads of models and tokenizers: what loads, from where as an expression and as a text, the place.
         statements: what stands at the top of the program.
         parts: what was found in the modules of the project that it imports.
+        files: itself and the parts, by the file that they were found in.
         told: what readers of the statements have said.
     """
 
@@ -145,7 +146,11 @@ class Findings:
     loaded: list[tuple[str, ast.expr, str | None, Location]] = field(default_factory=list)
     statements: list[ast.stmt] = field(default_factory=list)
     parts: list[Findings] = field(default_factory=list)
+    files: dict[int, list[Findings]] = field(init=False)
     told: dict[object, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.files = {id(self.document): [self]}
 
     def once(self, reader: Callable[[Sequence[ast.stmt]], _Told]) -> _Told:
         """What a reader says of the statements; those of a module are read once for all programs that import it."""
@@ -156,6 +161,7 @@ class Findings:
     def add(self, part: Findings) -> None:
         """Take in what was found in a module that the program imports."""
         self.parts.append(part)
+        self.files.setdefault(id(part.document), []).append(part)
         for name, location in part.symbols.items():
             self._reach(name, part.ways.get(name, ALWAYS))
             self._ask(name, part.options_of.get(name))
@@ -194,27 +200,22 @@ class Findings:
     @property
     def imported(self) -> set[str]:
         """The top-level packages that the program and its modules import."""
-        files = {self.names, *(part.names for part in self.parts)}
-        return {name for names in files for name in names.imported}
+        return {name for of_file in self.files.values() for name in of_file[0].names.imported}
 
     @property
     def texts(self) -> list[str]:
         """The text of the program and of each module of which something was found, once."""
-        return [one.document.text for one in self._of_each_file().values()]
+        return [of_file[0].document.text for of_file in self.files.values()]
 
     def with_text(self, found: Callable[[str], object]) -> list[Findings]:
         """The parts, itself first, of files whose text has something."""
-        having = {key for key, one in self._of_each_file().items() if one._has_text(found)}
-        return [one for one in (self, *self.parts) if id(one.document) in having]
+        return [one for of_file in self.files.values() if of_file[0]._has_text(found) for one in of_file]
 
     def _has_text(self, found: Callable[[str], object]) -> bool:
         has = self.names.has
         if found not in has:
             has[found] = bool(found(self.document.text))
         return has[found]
-
-    def _of_each_file(self) -> dict[int, Findings]:
-        return {id(one.document): one for one in (self, *self.parts)}
 
     def state(
         self,

@@ -9,18 +9,21 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from gradcompat.model.environment import Location
 from gradcompat.scanners.code.regions import Region
 from gradcompat.scanners.code.syntax import children as children_of
+from gradcompat.scanners.code.syntax import nodes_in
 
 # What is not a literal. None is one.
 UNKNOWN: Final = object()
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -146,6 +149,7 @@ class Names:
         self._attributes: dict[tuple[Scope, str], tuple[str, ...]] = {}
         self._literals: dict[tuple[Scope, str], Any] = {}
         self._top: dict[str, list[tuple[Names, Binding]]] = {}
+        self._by_kind: dict[type[ast.AST], list[ast.AST]] = {}  # every node; none until somebody asks
         self._collect(tree)
         for scope in list(self.scopes.values()):
             for name in scope.declared:
@@ -161,6 +165,13 @@ class Names:
                     if isinstance(binding, Imported):
                         found.setdefault(name, set()).add(binding.name)
         return {name: frozenset(fulls) for name, fulls in found.items()}
+
+    def nodes(self, kind: type[_Node]) -> Sequence[_Node]:
+        """Every node of one kind in the file, breadth first: detectors that look at whole files share one walk."""
+        if not self._by_kind:
+            for node in nodes_in(self.module.node):
+                self._by_kind.setdefault(type(node), []).append(node)
+        return cast("Sequence[_Node]", self._by_kind.get(kind, ()))
 
     def as_program(self) -> Names:
         """The names of the same file where it is run itself; what was found out about them stays."""

@@ -109,8 +109,8 @@ def _given(name: str, scope: Scope, names: Names) -> Iterator[tuple[ast.AST, Sco
     if not isinstance(function, ast.FunctionDef) or scope.parent is not names.module:
         return
     parameters = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-    for node in ast.walk(names.module.node):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function.name:
+    for node in names.nodes(ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id == function.name:
             given = dict(zip(parameters, node.args, strict=False)) | {word.arg: word.value for word in node.keywords}
             if name in given:
                 yield given[name], _scope_of(node, names)

@@ -34,7 +34,7 @@ from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.program_inference import recomputes_nothing
 from gradcompat.scanners.code.reachability import is_main_guard, reached, without_uncalled
 from gradcompat.scanners.code.regions import ALWAYS
-from gradcompat.scanners.code.syntax import nodes_in, parse, places_in
+from gradcompat.scanners.code.syntax import parse, places_in
 from gradcompat.scanners.code.uncalled_methods import uncalled
 from gradcompat.scanners.code.unset import unset
 from gradcompat.scanners.code.uses import Certainty, ModuleUses, module_by_name, module_uses
@@ -300,7 +300,7 @@ def _replaced(tree: ast.Module, names: Names, place: Place) -> Iterator[tuple[st
     ``sys.modules["torchvision.transforms.functional_tensor"] = functional`` a third.
     """
     own = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    for node in nodes_in(tree):
+    for node in names.nodes(ast.Assign):
         match node:
             case ast.Assign(targets=[ast.Subscript() as target]):
                 module = module_by_name(target)

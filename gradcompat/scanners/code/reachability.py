@@ -12,7 +12,7 @@ from typing import TypeGuard
 
 from gradcompat.scanners.code.local_modules import Mentioned, Module, Project
 from gradcompat.scanners.code.names import Imported, Names
-from gradcompat.scanners.code.syntax import asks_for_main, children
+from gradcompat.scanners.code.syntax import asks_for_main, children, nodes_in
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _LONGEST_CHAIN = 20
@@ -70,12 +70,13 @@ def _is_plain_function(statement: ast.stmt) -> TypeGuard[ast.FunctionDef]:
 def _words(statement: ast.stmt) -> set[str]:
     """The names in a statement, and the texts that may be one: ``_target_="train.build"``."""
     found: set[str] = set()
-    for node in ast.walk(statement):
-        match node:
-            case ast.Name(id=name) | ast.Attribute(attr=name):
-                found.add(name)
-            case ast.Constant(value=str(text)):
-                found.add(text.rpartition(".")[2].rpartition(":")[2])
+    for node in nodes_in(statement):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value.rpartition(".")[2].rpartition(":")[2])
     return found
 
 

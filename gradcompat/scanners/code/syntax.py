@@ -97,13 +97,13 @@ def nodes_in(*trees: ast.AST) -> list[ast.AST]:
     return found
 
 
-def names_beside(call: ast.Call, nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
-    """The names that a call is given, and among some nodes the targets that its value is assigned to."""
+def names_beside(call: ast.Call, assignments: Iterable[ast.Assign]) -> Iterator[ast.expr]:
+    """The names that a call is given, and the targets that one of some assignments puts its value into."""
     given = (*call.args, *(word.value for word in call.keywords))
     yield from (one for one in given if isinstance(one, ast.Name))
-    for node in nodes:
-        if isinstance(node, ast.Assign) and node.value is call:
-            yield from node.targets
+    for assignment in assignments:
+        if assignment.value is call:
+            yield from assignment.targets
 
 
 class _InnerFields(dict[type[ast.AST], tuple[str, ...]]):

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gradcompat.scanners.code.names import Imported, Names
+from gradcompat.scanners.code.syntax import nodes_in
 
 _OF_CLASS = frozenset({"classmethod", "staticmethod"})
 # Bases that call no method of a class by a name that they do not have themselves.
@@ -61,7 +62,7 @@ def _is_plain(base: ast.expr, names: Names) -> bool:
 
 def _spoken(node: ast.AST, names: Names) -> Iterator[str]:
     """The attributes and texts in a tree that may be the names of methods of the project."""
-    for one in ast.walk(node):
+    for one in nodes_in(node):
         if isinstance(one, ast.Constant) and isinstance(one.value, str):
             yield one.value
         elif isinstance(one, ast.Attribute) and not _is_elsewhere(one.value, names):

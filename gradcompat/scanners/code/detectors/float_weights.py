@@ -12,16 +12,15 @@ _EACH = frozenset({"parameters", "named_parameters", "modules", "named_modules"}
 
 def makes_float(call: ast.Call, names: Names) -> bool:
     """Are the weights of what the call gets or gives made float32, as a whole or one by one, in its file?"""
-    nodes = list(ast.walk(names.module.node))
-    own = {one.id for one in names_beside(call, nodes) if isinstance(one, ast.Name)}
+    own = {one.id for one in names_beside(call, names.nodes(ast.Assign)) if isinstance(one, ast.Name)}
     each = {
         name.id
-        for node in nodes
-        if isinstance(node, ast.For) and _goes_through(node.iter, own)
+        for node in names.nodes(ast.For)
+        if _goes_through(node.iter, own)
         for name in ast.walk(node.target)
         if isinstance(name, ast.Name)
     }
-    return any(isinstance(node, ast.Call) and _casts(node, call, own | each) for node in nodes)
+    return any(_casts(node, call, own | each) for node in names.nodes(ast.Call))
 
 
 def _goes_through(iterable: ast.expr, own: set[str]) -> bool:

@@ -10,13 +10,9 @@ from gradcompat.scanners.code.syntax import names_beside
 
 def clears_gradients(call: ast.Call, names: Names) -> bool:
     """Is ``zero_grad`` called on what ``deepspeed.initialize`` gets or gives, in the file where it is called?"""
-    nodes = list(ast.walk(names.module.node))
-    held = names_beside(call, nodes)
+    held = names_beside(call, names.nodes(ast.Assign))
     own = {name.id for one in held for name in ast.walk(one) if isinstance(name, ast.Name)}
     return any(
-        isinstance(node, ast.Attribute)
-        and node.attr == "zero_grad"
-        and isinstance(node.value, ast.Name)
-        and node.value.id in own
-        for node in nodes
+        node.attr == "zero_grad" and isinstance(node.value, ast.Name) and node.value.id in own
+        for node in names.nodes(ast.Attribute)
     )
