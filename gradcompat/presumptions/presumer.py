@@ -252,7 +252,7 @@ class Presumer:
             )
         if isinstance(term, VirtualTerm) and term.name in _OF_OTHER_GPUS and self._trains_on_apple():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature="a GPU that is not Apple's")
-        if isinstance(term, ModelTerm) and self._lists_no_models():
+        if isinstance(term, ModelTerm) and self._lists_no_models:
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=_wanted(term))
         if isinstance(term, ModelTerm) and self._takes_no_library():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{_wanted(term)} of a library")
@@ -306,6 +306,12 @@ class Presumer:
         """Does the code of the run take what loads models in PyG?"""
         return any(map(_OF_TEXT.fullmatch, self._taken_by_run))
 
+    @cached_property
+    def _nearly_always_used(self) -> tuple[str, ...]:
+        """The libraries that are listed of which nearly all code uses the same thing."""
+        return tuple(name for name in self._packages if name in _NEARLY_ALWAYS)
+
+    @cached_property
     def _lists_no_models(self) -> bool:
         """Is torch listed with other packages, and nothing that brings models of transformers, nor used?"""
         listed = {name.replace("-", "_") for name in self._packages}
@@ -519,7 +525,7 @@ class Presumer:
         library = next((name for name in map(whole_library, symbols) if name in self._packages), None)
         if unread and library is not None and SERVING not in self._engines and self._may_import(library):
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {library}, which is listed")
-        may = (name for name in self._packages if name in _NEARLY_ALWAYS and self._may_import(name))
+        may = filter(self._may_import, self._nearly_always_used)
         nearly = (_NEARLY_ALWAYS[name] for name in may)
         usual = next((text for name, text in nearly if truth_of_use((name,), symbols) is Truth.YES), None)
         if unread and usual is not None and SERVING not in self._engines:
