@@ -282,6 +282,8 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         ("megatron_sft_main", "megatron_pretrain_main", "megatron_rlhf_main"),
         (Known(frozenset({"swift"}), framework="megatron", trains=True),),
     ),
+    # verl's SFT, by the function that its command calls
+    "run_sft": (Known(frozenset({"verl"}), states={"training.method": "sft"}, framework="verl", trains=True),),
     # Accelerate
     "Accelerator": (
         Known(

@@ -1,9 +1,14 @@
-"""verl's trainers, which take overrides of a Hydra config on their command line."""
+"""verl's trainers, which take overrides of a Hydra config on their command line, and such configs of its SFT."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gradcompat.errors import Unrecognised
+from gradcompat.formats.document import Document
+from gradcompat.model.context import Context
+from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners.configs.flat import read_config, run_of, settings_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
 
 _LORA = Feed("peft.method", {"0": "none"}, given="lora")
@@ -49,9 +54,28 @@ FEEDS: Feeds = {
 
 SFT = "fsdp_sft_trainer"
 _ENGINES = ("sft_trainer", "sft_trainer_ray")  # which take conversations alone
+# Keys of its SFT trainer's config that no other tool has.
+_OF_SFT = frozenset({"model.partial_pretrain", "data.multiturn.enable"})
 _ACTOR = "actor_rollout_ref.actor"
 # In config/sft_trainer.yaml of 0.5.0; the mini-batch of PPO in ppo_trainer.yaml has as many.
 _BATCH, _MICRO_BATCH = 256, 4
+
+
+def scan(document: Document) -> Context:
+    """The run of the SFT trainer that a config of the project's own describes.
+
+    Raises:
+        Malformed: if it is none, or no YAML.
+    """
+    config = read_config(document, FEEDS)
+    own = {entry.name for entry in config.entries} & _OF_SFT
+    if not own or "actor_rollout_ref" in config.top:
+        raise Unrecognised("is not a config of verl's SFT trainer", path=document.path)
+    settings, skipped = settings_of(config, FEEDS)
+    place = Location(path=document.path)
+    driven = {"training.framework": "verl", "training.method": "sft"}
+    settings += [Setting(key=key, value=value, location=place) for key, value in driven.items()]
+    return run_of(config, "verl", settings, skipped)
 
 
 def stated(trainer: str, overrides: Mapping[str, object]) -> dict[str, str | int]:
@@ -137,8 +161,10 @@ def _is_megatron(overrides: Mapping[str, object]) -> bool:
 def micro_batches(overrides: Mapping[str, object], processes: object) -> int | None:
     """How many micro-batches the SFT trainer puts into a step; None where that is not known.
 
-    Its batch is that of all processes, which share it out.
+    Its batch is that of all processes, which share it out. A config that is named may have another one.
     """
+    if "config_name" in overrides:
+        return None
     batch = _number(overrides.get("data.train_batch_size", _BATCH))
     micro = _number(overrides.get("data.micro_batch_size_per_gpu", _MICRO_BATCH))
     sharing = _number(overrides.get("ulysses_sequence_parallel_size", 1))
