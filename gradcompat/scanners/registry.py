@@ -92,6 +92,7 @@ SCANNERS = (
     ),
     Scanner("verl", "configs.verl", _YAML, ("actor_rollout_ref",), note="(PPO and GRPO, where a command names it)"),
     Scanner("torchtune", "configs.torchtune", _YAML, ("_component_", "torchtune"), 2),
+    Scanner("verl", "configs.verl", _YAML, ("partial_pretrain", "multiturn:", "train_files"), 2, note="(SFT)"),
     Scanner("lightning-cli", "configs.lightning_cli", _YAML, ("trainer:",)),
     Scanner(
         "ms-swift",
@@ -160,6 +161,7 @@ SCANNERS = (
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
             *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
             *("ultralytics", "mmengine", "sentence_transformers", "basicsr", "realesrgan", "gfpgan", "LightningCLI"),
+            *("swift.megatron", "verl.trainer"),
         ),
         note="code",
     ),

@@ -458,7 +458,9 @@ def _with_options(members: list[Context]) -> list[Context]:
     keyed = [member for member in members if member.keys]
     found: list[Context] = []
     for member in members:
-        settings = [with_launches(setting, launches) for setting in member.settings]
+        left, unused = _unused(member, launches, configured=bool(configured))
+        gone = left | {one.use for one in unused}  # as the program writes them
+        settings = [with_launches(_without(setting, gone), launches) for setting in member.settings]
         for option in member.defaults:
             values = _option_values(option, launches)
             if values is None or any(stated not in settings for stated in option.stated):
@@ -472,8 +474,6 @@ def _with_options(members: list[Context]) -> list[Context]:
                 index = settings.index(stated)
                 settings[index : index + 1] = [] if elsewhere else own
         settings = _taken(settings, member, launches)
-        left, unused = _unused(member, launches, configured=bool(configured))
-        settings = [_without(setting, left | {one.use for one in unused}) for setting in settings]
         settings += [*parsed_calls(member.parsers, launches), *calls_of_tools(member, keyed)]
         found.append(replace(member, settings=tuple(settings), defaults=(), branches=(), optional=unused))
     return found

@@ -30,7 +30,7 @@ _STEP = ("self", "model", "inputs")
 # Methods of the Trainer in whose own code a defect is; who writes one of his own does not have it.
 _DEFECTIVE = (
     *("compute_loss", "prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps"),
-    *("create_optimizer", "get_decay_parameter_names", "get_train_dataloader", "_get_train_sampler"),
+    *("create_optimizer", "get_decay_parameter_names", "get_train_dataloader", "_get_train_sampler", "evaluate"),
 )
 # A base class whose loss a subclass may replace.
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")

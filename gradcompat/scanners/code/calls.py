@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.environment import SettingValue
-from gradcompat.scanners.configs import deepspeed, lightning_cli, training_arguments
+from gradcompat.scanners.configs import deepspeed, lightning_cli, ms_swift, training_arguments
 from gradcompat.scanners.key_mapping import Feed, Feeds
 
 
@@ -273,6 +273,17 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     ),
     "TorchAoConfig": (Known(_TRANSFORMERS, states={"quantization.method": "torchao"}),),
     "QuantoConfig": (Known(_TRANSFORMERS, states={"quantization.method": "quanto"}),),
+    # ms-swift's Megatron
+    **dict.fromkeys(
+        ("MegatronSftArguments", "MegatronPretrainArguments", "MegatronRLHFArguments"),
+        (Known(frozenset({"swift"}), ms_swift.MEGATRON),),
+    ),
+    **dict.fromkeys(
+        ("megatron_sft_main", "megatron_pretrain_main", "megatron_rlhf_main"),
+        (Known(frozenset({"swift"}), framework="megatron", trains=True),),
+    ),
+    # verl's SFT, by the function that its command calls
+    "run_sft": (Known(frozenset({"verl"}), states={"training.method": "sft"}, framework="verl", trains=True),),
     # Accelerate
     "Accelerator": (
         Known(
@@ -332,7 +343,13 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         ),
     ),
     # Lightning
-    "DDPStrategy": (Known(_LIGHTNING, states={"distributed.strategy": "ddp"}),),
+    "DDPStrategy": (
+        Known(
+            _LIGHTNING,
+            {"find_unused_parameters": Feed("distributed.find_unused_parameters")},
+            states={"distributed.strategy": "ddp"},
+        ),
+    ),
     "FSDPStrategy": (
         Known(
             _LIGHTNING,

@@ -48,9 +48,12 @@ from gradcompat.scanners.code.command_functions import ROOTS, Function, commande
 from gradcompat.scanners.code.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.code.dataclass_parsers import dataclass_parser, parsed_input
 from gradcompat.scanners.code.detectors.float_weights import makes_float
+from gradcompat.scanners.code.detectors.half_weights import made_half
 from gradcompat.scanners.code.detectors.named_optimizers import named_optimizer
+from gradcompat.scanners.code.detectors.own_compilation import compiles_itself
 from gradcompat.scanners.code.detectors.own_zeroing import clears_gradients
 from gradcompat.scanners.code.detectors.pipeline_losses import gets_float_loss
+from gradcompat.scanners.code.detectors.pooled_losses import POOLING, ways_of_use
 from gradcompat.scanners.code.detectors.stream_order import manner_of_stream
 from gradcompat.scanners.code.detectors.template_ids import manner_of_count
 from gradcompat.scanners.code.detectors.trained_adapters import (
@@ -650,6 +653,9 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.symbol("deepspeed.initialize.zero_grad", call)
     if last in ("get_peft_model", "from_pretrained") and makes_float(call, found.names):
         found.symbol(f"{name}.float", call)
+    if last == POOLING and head.startswith("torch_geometric."):
+        for way in ways_of_use(call, found.names):
+            found.symbol(f"torch_geometric.nn.{POOLING}.{way}", call)
     if known(name) is not None:
         _known(found, step, call, name)
     elif name in ("os.environ.setdefault", "os.putenv") and len(call.args) == 2:
@@ -666,12 +672,7 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         allowed = [found.names.literal(one, step.scope) for one in call.args]
         found.truth(step, "host.cudnn_attention", allowed[0] if allowed else True, call)
     elif name == "torch.compile":
-        maybe = any(word.arg == "disable" for word in call.keywords)
-        found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
-        for word in call.keywords:
-            if word.arg == "backend":
-                backend = found.names.literal(word.value, step.scope)
-                found.state(step, "training.compile_backend", backend if isinstance(backend, str) else None, at=word)
+        _compiled(found, step, call)
     elif name in _DYNAMIC and not (call.args and isinstance(call.args[0], ast.Constant)):
         found.dynamic = found.dynamic or found.place(call)
     elif last in _PARSERS:
@@ -689,6 +690,16 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             found.symbol(f"{name}.wrapped", call)
     _optimizer(found, step, call, name)
     loaded(found, step, call, name)
+
+
+def _compiled(found: Findings, step: Step, call: ast.Call) -> None:
+    """``torch.compile(model)``, ``model.compile(backend="eager")``."""
+    maybe = any(word.arg == "disable" for word in call.keywords)
+    found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
+    for word in call.keywords:
+        if word.arg == "backend":
+            backend = found.names.literal(word.value, step.scope)
+            found.state(step, "training.compile_backend", backend if isinstance(backend, str) else None, at=word)
 
 
 def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
@@ -864,6 +875,11 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         found.feed(step, one, given_to)
         for key, value in one.states.items():
             found.state(step, key, value)
+    if made_half(call, found.names, step.scope):
+        found.state(step, "model.torch_dtype", "float16", at=call)
+        found.state(step, "precision.half_weights", True, at=call)
+    if method == "compile" and compiles_itself(call, found.names, step.scope):
+        _compiled(found, step, call)
     if method == "train":
         kinds = found.names.type_of(called.value, step.scope)
         if any(_TRAINERS.fullmatch(kind) and "lightning" not in kind for kind in kinds):

@@ -22,12 +22,15 @@ _CLASS = re.compile(
     r"|(?:Vision|Speech)?EncoderDecoderModel"
 )
 _HOMES = ("transformers.", "fla.models.")
-_LOADERS = frozenset({"FastLanguageModel", "FastModel", "FastVisionModel", "AutoLigerKernelForCausalLM"})
+_UNSLOTH = frozenset({"FastLanguageModel", "FastModel", "FastVisionModel", "FastLlamaModel"})
+_LOADERS = _UNSLOTH | {"AutoLigerKernelForCausalLM"}
 _QUANTISED = re.compile(
     r"quant|[248]-?bits?\b|(?:int|fp|nf|w)[48]\b|w[48]a|awq|gptq|bnb|gguf|hqq|exl2|aqlm", re.IGNORECASE
 )
 _METHOD = re.compile(r"(?<![^\W_])(?:gptq|awq)(?![^\W\d_])", re.IGNORECASE)
 _LENGTH = "max_seq_length"  # only unsloth's loaders take it
+_POSITIONAL = ("pretrained_model_name_or_path",)
+_POSITIONAL_OF_UNSLOTH = (*_POSITIONAL, _LENGTH, "dtype", "load_in_4bit")
 _FEEDS = {name: feed for name, feed in LOADING.items() if name != _LENGTH}
 
 
@@ -61,7 +64,7 @@ def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     auto = _AUTO.fullmatch(owner)
     if last not in ("from_pretrained", "from_config") or not (auto or is_model(head) or owner in _LOADERS):
         return
-    arguments = found.arguments(step, call, ("pretrained_model_name_or_path",))
+    arguments = found.arguments(step, call, _POSITIONAL_OF_UNSLOTH if owner in _UNSLOTH else _POSITIONAL)
     found.feed(step, Known(frozenset(), LOADING if owner in _LOADERS else _FEEDS), arguments)
     if is_model(head):
         found.state(always, "model.architecture", (owner,))

@@ -246,6 +246,8 @@ def _driven(found: Findings, end: Step) -> None:
         found.trains = True  # nor Coqui's
     if "fit" in found.mentioned and any(map(_SELF_TRAINED.fullmatch, found.symbols)):
         found.trains = True  # by a loop of its own or by the Trainer, as the release has it
+    if not found.drivers.keys().isdisjoint({"megatron", "verl"}):
+        found.trains = True  # the functions that they are known by train
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
     for names in (
@@ -254,6 +256,8 @@ def _driven(found: Findings, end: Step) -> None:
         ("ultralytics",),
         ("mmengine",),
         ("gliner",),
+        ("megatron",),
+        ("verl",),
         ("trl", "transformers.Trainer"),
     ):
         first = next((name for name in names if name in found.drivers), None)

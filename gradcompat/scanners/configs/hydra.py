@@ -77,7 +77,10 @@ _CLASSES: dict[str, Feeds] = {
         "_target_": Feed("distributed.strategy", given="fsdp"),
         **_strategy("sharding_strategy", "auto_wrap_policy", "use_orig_params", "state_dict_type"),
     },
-    "DDPStrategy": {"_target_": Feed("distributed.strategy", given="ddp")},
+    "DDPStrategy": {
+        "_target_": Feed("distributed.strategy", given="ddp"),
+        **_strategy("find_unused_parameters"),
+    },
     "optimizer": {
         "_target_": OPTIMIZER,
         "weight_decay": Feed("optimizer.weight_decay"),

@@ -43,6 +43,11 @@ _STRATEGIES: dict[str, SettingValue | None] = {
     **dict.fromkeys(("fsdp", "fsdp_native", "fsdp_cpu_offload", "fsdp_native_full_shard_offload"), "fsdp"),
     **dict.fromkeys(("deepspeed", *_STAGES), "deepspeed"),
 }
+_UNUSED: dict[str, SettingValue | None] = {
+    f"ddp{way}_find_unused_parameters_{word}": word == "true"
+    for way in ("", "_spawn", "_fork", "_notebook")
+    for word in ("true", "false")
+}
 _BY_DEEPSPEED: dict[str, SettingValue | None] = dict.fromkeys(("deepspeed", *_STAGES), True)
 _CLASSES: dict[str, SettingValue | None] = {
     f"{module}{name}".lower(): strategy
@@ -78,6 +83,7 @@ TRAINER: Feeds = {
     "accelerator": Feed("host.device", {"cpu": "cpu", "mps": "mps"}, only=True),
     "strategy": (
         Feed("distributed.strategy", _STRATEGIES),
+        Feed("distributed.find_unused_parameters", _UNUSED, only=True),
         Feed("deepspeed.zero_stage", {"deepspeed": 2, **_STAGES}, only=True),
         # What DeepSpeedStrategy does unless it is told otherwise, from Lightning 1.9.5 to 2.6.6.
         Feed("deepspeed.overlap_comm", _BY_DEEPSPEED, only=True),
@@ -99,6 +105,7 @@ TRAINER: Feeds = {
         "fsdp.state_dict_type", {"full": "FULL_STATE_DICT", "sharded": "SHARDED_STATE_DICT"}
     ),
     "strategy.init_args.activation_checkpointing_policy": Feed("training.gradient_checkpointing", given=True),
+    "strategy.init_args.find_unused_parameters": Feed("distributed.find_unused_parameters"),
     "strategy.init_args.process_group_backend": Feed("distributed.backend"),
 }
 

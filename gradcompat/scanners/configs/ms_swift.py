@@ -51,6 +51,18 @@ FEEDS: Feeds = {
     "deepspeed.zero_optimization.offload_param.device": Feed("deepspeed.offload_param"),
 }
 
+# Its Megatron: a trainer of its own, with few arguments in common with the other one.
+MEGATRON: Feeds = {
+    **{
+        name: FEEDS[name]
+        for name in (
+            *("model", "tuner_type", "train_type", "rlhf_type", "packing", "padding_free", "max_length", "seed"),
+            *("bf16", "fp16"),
+        )
+    },
+    "torch_dtype": Feed("precision.mode", {"bfloat16": "bf16", "float16": "fp16", "float32": "no"}, only=True),
+}
+
 _TUNERS = frozenset({"tuner_type", "train_type", "sft_type", "rlhf_type"})
 # Words of ms-swift's that stand beside one of those, or alone in numbers.
 _OWN = frozenset(

@@ -8,7 +8,8 @@ from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
-from gradcompat.scanners.configs.flat import read_config, run_of
+from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners.configs.flat import Config, read_config, run_of, settings_of
 from gradcompat.scanners.configs.nested import stated as stated_by
 from gradcompat.scanners.key_mapping import Feed, Feeds
 
@@ -55,6 +56,8 @@ FEEDS: Feeds = {
 
 SFT = "fsdp_sft_trainer"
 _ENGINES = ("sft_trainer", "sft_trainer_ray")  # which take conversations alone
+# Keys of its SFT trainer's config that no other tool has.
+_OF_SFT = frozenset({"model.partial_pretrain", "data.multiturn.enable"})
 _ACTOR = "actor_rollout_ref.actor"
 _ESTIMATOR = "algorithm.adv_estimator"
 # In config/sft_trainer.yaml of 0.5.0; the mini-batch of PPO in ppo_trainer.yaml has as many.
@@ -70,16 +73,28 @@ _OF_CONFIG: Feeds = {
 
 
 def scan(document: Document) -> Context:
-    """What a config for verl's PPO trainer says; it is part of the run whose command names it.
+    """What a config for a trainer of verl's says: a run for SFT, and for PPO a part of the run whose command names it.
 
     Raises:
         Malformed: if it is no such config, or no YAML.
     """
     config = read_config(document, _OF_CONFIG)
-    if "actor_rollout_ref" not in config.top or not {"data", "algorithm", "trainer"} & config.top.keys():
+    if "actor_rollout_ref" not in config.top:
+        return _of_sft(config, document)
+    if not {"data", "algorithm", "trainer"} & config.top.keys():
         raise Unrecognised("is no config of verl's PPO trainer", path=document.path)
     settings, skipped = stated_by(config, _OF_CONFIG)
     return replace(run_of(config, "verl", settings, skipped), run=False)
+
+
+def _of_sft(config: Config, document: Document) -> Context:
+    if _OF_SFT.isdisjoint(entry.name for entry in config.entries):
+        raise Unrecognised("is not a config of verl's trainers", path=document.path)
+    settings, skipped = settings_of(config, FEEDS)
+    place = Location(path=document.path)
+    driven = {"training.framework": "verl", "training.method": "sft"}
+    settings += [Setting(key=key, value=value, location=place) for key, value in driven.items()]
+    return run_of(config, "verl", settings, skipped)
 
 
 def stated(trainer: str, overrides: Mapping[str, object]) -> dict[str, str | int]:
@@ -168,8 +183,10 @@ def _is_megatron(overrides: Mapping[str, object]) -> bool:
 def micro_batches(overrides: Mapping[str, object], processes: object) -> int | None:
     """How many micro-batches the SFT trainer puts into a step; None where that is not known.
 
-    Its batch is that of all processes, which share it out.
+    Its batch is that of all processes, which share it out. A config that is named may have another one.
     """
+    if "config_name" in overrides:
+        return None
     batch = _number(overrides.get("data.train_batch_size", _BATCH))
     micro = _number(overrides.get("data.micro_batch_size_per_gpu", _MICRO_BATCH))
     sharing = _number(overrides.get("ulysses_sequence_parallel_size", 1))

@@ -130,17 +130,7 @@ _TOOLS: dict[str, Feeds] = {
     # An override of a component asks for a config of its own, which is not at hand.
     "ultralytics": {"workers": Feed("training.dataloader_num_workers"), "epochs": Feed("training.num_train_epochs")},
     "torchtune": {name: feed for name, feed in torchtune.FEEDS.items() if not name.endswith("_component_")},
-    # ms-swift's Megatron: a trainer of its own, with few arguments in common with the other one.
-    "megatron": {
-        **{
-            name: ms_swift.FEEDS[name]
-            for name in (
-                *("model", "tuner_type", "train_type", "rlhf_type", "packing", "padding_free", "max_length", "seed"),
-                *("bf16", "fp16"),
-            )
-        },
-        "torch_dtype": Feed("precision.mode", {"bfloat16": "bf16", "float16": "fp16", "float32": "no"}, only=True),
-    },
+    "megatron": ms_swift.MEGATRON,
 }
 # Trainers that derive from transformers', which uses DeepSpeed only if it is given a config.
 _TRANSFORMERS = frozenset({"llamafactory", "ms-swift", "axolotl", "trl"})

@@ -167,3 +167,14 @@ def test_one_of_two_options_leads_to_a_call(tmp_path: Path) -> None:
     )
     (tmp_path / "train.py").write_text(PARSER + loading + TRAINING)
     assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0196"]).findings] == ["affected"]
+
+
+@pytest.mark.parametrize(("launch", "expected"), [("--local_rank 0", None), ("--run last.pt", "affected")])
+def test_a_call_that_takes_the_option_itself(tmp_path: Path, launch: str, expected: str | None) -> None:
+    """What stands behind the option is gone with it, although the launch changes what the call is given."""
+    program = PARSER + "if args.run:\n    torch.load(args.run)\n" + TRAINING
+    (tmp_path / "requirements.txt").write_text("torch==2.6.0\n")
+    (tmp_path / "train.py").write_text(program)
+    (tmp_path / "train.sh").write_text(f"python train.py {launch}\n")
+    found = gradcompat.check(tmp_path, only=["GC-0060"]).findings
+    assert (found[0].finding.status if found else None) == expected

@@ -113,6 +113,7 @@ def test_lightning() -> None:
         (19, 29, "training.gradient_accumulation_steps", 4, "accumulate_grad_batches={}"),
         (20, 15, "precision.mode", "bf16", None),
         (21, 14, "distributed.strategy", "ddp", None),
+        (21, 49, "distributed.find_unused_parameters", False, "find_unused_parameters={}"),
         (22, 23, "training.max_grad_norm", 1.0, "gradient_clip_val={}"),
         (23, 24, "training.validation_inside_epoch", True, None),
         (25, 33, "training.resume_from_checkpoint", True, None),
@@ -528,6 +529,18 @@ def test_a_prediction_step_that_asks_nobody(body: str, own: bool) -> None:
         "Own(model=model).train()\n"
     )
     assert ("transformers.Trainer.prediction_step.own" in symbols(text)) is own
+
+
+@pytest.mark.parametrize(
+    ("body", "own"), [("return my_evaluation(self.model)", True), ("return super().evaluate(*args)", False)]
+)
+def test_an_evaluation_that_asks_nobody(body: str, own: bool) -> None:
+    text = (
+        "from trl import GRPOTrainer\nclass Own(GRPOTrainer):\n"
+        f"    def evaluate(self, *args):\n        {body}\n"
+        "Own(model=model).evaluate()\n"
+    )
+    assert ("transformers.Trainer.evaluate.own" in symbols(text)) is own
 
 
 @pytest.mark.parametrize(

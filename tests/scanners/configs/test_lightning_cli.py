@@ -111,7 +111,10 @@ def test_a_config_alone_does_not_list_what_its_program_uses() -> None:
         ("precision: ${precision}", {"precision.mode": None, "precision.half_weights": None}),
         ("precision: bf16-true", {"precision.mode": "bf16", "precision.half_weights": True}),
         ("strategy: auto", {"distributed.strategy": None}),
-        ("strategy: ddp_find_unused_parameters_true", {"distributed.strategy": "ddp"}),
+        (
+            "strategy: ddp_find_unused_parameters_true",
+            {"distributed.strategy": "ddp", "distributed.find_unused_parameters": True},
+        ),
         (
             "strategy: deepspeed_stage_3_offload",
             {

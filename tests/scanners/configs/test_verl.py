@@ -1,4 +1,4 @@
-"""Configs of verl's PPO trainer, and the commands that name them."""
+"""Configs of verl's trainers, and the commands that name them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from gradcompat.audit.runs import in_folder
+from gradcompat.errors import Unrecognised
+from gradcompat.formats.document import Document
 from gradcompat.root import root_of_folder
 from gradcompat.scanners.any_config import scan
+from gradcompat.scanners.configs import verl
 from gradcompat.scanners.run_assembly import assemble
 from tests.scanners.scanned import FIXTURES, fixture, lines
 
@@ -67,3 +70,32 @@ def test_defaults_of_verl_are_not_those_of_a_config_that_is_not_seen(
     told = run_of(tmp_path, f"{PPO} {options}")
     assert told.get("training.method") == method
     assert ("training.loss_type" in told) is (not options)
+
+
+def test_a_config_of_sft_is_a_run() -> None:
+    context = scan(fixture("verl/sft.yaml"))
+    said = {one.key: one.value for one in context.settings}
+    assert (context.kind, context.run) == ("verl", True)
+    assert said["training.framework"] == "verl"
+    assert said["training.method"] == "sft"
+    assert said["data.multi_turn"] is True
+    assert said["data.sequence_length"] == 2048
+    assert said["model.name"] == "Qwen/Qwen2.5-0.5B-Instruct"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "data:\n  train_files: a\n",
+        "actor_rollout_ref:\n  model: {path: m}\ndata:\n  multiturn: {enable: true}\n",
+        "multiturn: {enable: true}\nmodel: {path: m}\n",
+    ],
+)
+def test_what_is_of_another_trainer(text: str) -> None:
+    with pytest.raises(Unrecognised):
+        verl.scan(Document("a.yaml", text))
+
+
+def test_a_named_config_may_have_another_batch() -> None:
+    assert verl.micro_batches({}, 8) == 8
+    assert verl.micro_batches({"config_name": "mine"}, 8) is None
