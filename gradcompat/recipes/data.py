@@ -75,4 +75,18 @@ RECIPES = (
         needs=("torch", "datasets"),
         environment={"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"},
     ),
+    Recipe(
+        name="no_duplicates",
+        module="no_duplicates",
+        summary="Whether the sampler of sentence-transformers without duplicates shuffles, and anew in each epoch.",
+        parameters={"plant": (False, True)},
+        expectations=(
+            Expectation("following", 0.0, 0.2, "{} of the rows come right behind the row before them"),
+            Expectation("again", 0.0, 0.2, "the second epoch has {} of its batches from the first"),
+        ),
+        controls=(Expectation("control_following", 0.0, 0.2, "of torch's shuffled rows {} do"),),
+        variants=({},),
+        devices=("cpu",),
+        needs=("torch", "sentence_transformers"),
+    ),
 )

@@ -1,4 +1,4 @@
-"""Recipes of libraries of losses and metrics."""
+"""Recipes of libraries of losses, metrics, layers and transforms."""
 
 from __future__ import annotations
 
@@ -51,6 +51,65 @@ RECIPES = (
         controls=(Expectation("control", 0.999, 1.001, "where nothing is in doubt it is {} times its definition"),),
         variants=({"metric": "macro"}, {"metric": "exact_match"}, {"metric": "pearson"}),
         needs=("torch", "torchmetrics"),
+    ),
+    Recipe(
+        name="metric_options",
+        module="metric_options",
+        summary="Metrics of torchmetrics with an option, after a reset, or where a picture lacks a class.",
+        parameters={
+            "metric": (
+                "top_k",
+                "ergas",
+                "multilabel",
+                "bootstrap",
+                "transformer",
+                "mean_iou",
+                "iou_updates",
+                "dice",
+                "psnr",
+                "retrieval",
+                "bert_score",
+            ),
+            "plant": (False, True),
+        },
+        expectations=(Expectation("metric_ratio", 0.999, 1.001, "the metric is {} times its definition"),),
+        controls=(Expectation("control", 0.999, 1.001, "where nothing is in doubt it is {} times its definition"),),
+        variants=(
+            {"metric": "top_k"},
+            {"metric": "ergas"},
+            {"metric": "multilabel"},
+            {"metric": "bootstrap"},
+            {"metric": "transformer"},
+            {"metric": "mean_iou"},
+            {"metric": "iou_updates"},
+            {"metric": "dice"},
+            {"metric": "psnr"},
+            {"metric": "retrieval"},
+            {"metric": "bert_score"},
+        ),
+        needs=("torch", "torchmetrics"),
+        needs_for={"bert_score": ("transformers",)},
+    ),
+    Recipe(
+        name="graph_layers",
+        module="graph_layers",
+        summary="Whether PyG's DMoNPooling has the losses of its paper, and a directed subgraph all of its edges.",
+        parameters={"what": ("spectral", "cluster", "sizes", "hops"), "plant": (False, True)},
+        expectations=(Expectation("found", 0.999, 1.001, "what it gives is {} times what is right"),),
+        controls=(Expectation("control", 0.999, 1.001, "where nothing is in doubt it is {} times what is right"),),
+        variants=({"what": "spectral"}, {"what": "cluster"}, {"what": "sizes"}, {"what": "hops"}),
+        needs=("torch", "torch_geometric"),
+    ),
+    Recipe(
+        name="integer_images",
+        module="integer_images",
+        summary="Whether MONAI normalises an image of whole numbers, a channel at a time, as one of floats.",
+        parameters={"plant": (False, True)},
+        expectations=(Expectation("off", 0.0, 1e-4, "the image is {} of its length away from the normalised one"),),
+        controls=(Expectation("control_off", 0.0, 1e-4, "that of floats is {} of its length away from it"),),
+        variants=({},),
+        devices=("cpu",),
+        needs=("torch", "monai"),
     ),
     Recipe(
         name="replayed_dropout",

@@ -396,6 +396,52 @@ def _metric_values(parameters: _Parameters) -> Settings:
     return {**one, "code.symbols": (_METRICS[str(parameters["metric"])],)}
 
 
+_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "top_k": ("torchmetrics.classification.MulticlassPrecision(num_classes=6, top_k=2)",),
+    "ergas": ("torchmetrics.ErrorRelativeGlobalDimensionlessSynthesis(ratio=4)",),
+    "multilabel": ("torchmetrics.classification.MultilabelExactMatch(num_labels=3, ignore_index=-1)",),
+    "bootstrap": ("torchmetrics.BootStrapper.reset",),
+    "transformer": ("torchmetrics.wrappers.LambdaInputTransformer.reset",),
+    "mean_iou": ("torchmetrics.segmentation.MeanIoU(num_classes=5)",),
+    "iou_updates": ("torchmetrics.segmentation.MeanIoU(num_classes=2)",),
+    "dice": ("torchmetrics.segmentation.DiceScore(num_classes=5, average='macro')",),
+    "psnr": ("torchmetrics.image.PeakSignalNoiseRatio(data_range=255.0)", "torch.uint8"),
+    "retrieval": ("torchmetrics.functional.retrieval_reciprocal_rank",),
+    "bert_score": ("torchmetrics.functional.text.bert.bert_score(texts, references)",),
+}
+_GRAPHS: Mapping[str, tuple[str, ...]] = {
+    "spectral": ("torch_geometric.nn.DMoNPooling",),
+    "cluster": ("torch_geometric.nn.DMoNPooling",),
+    "sizes": ("torch_geometric.nn.DMoNPooling", "torch_geometric.utils.to_dense_batch"),
+    "hops": ("torch_geometric.utils.k_hop_subgraph(0, 3, edges, directed=True)",),
+}
+
+
+_ADDED_UP: Mapping[str, Settings] = {
+    "subtracted": {
+        "code.symbols": ("peft.PeftModel.add_weighted_adapter(['a'], [-1.0], 'sum', combination_type='linear')",)
+    },
+    "unmerged": {
+        "peft.method": "lora",
+        "model.architecture": ("GPT2LMHeadModel",),
+        "code.symbols": ("peft.LoraConfig(use_dora=True)", "peft.PeftModel.unmerge_adapter"),
+    },
+    "mixed": {
+        "code.symbols": ("peft.XLoraConfig(top_k_lora=2, enable_softmax=False, enable_softmax_topk=True)",),
+    },
+    "oft": {"code.symbols": ("torch.nn.Conv2d(4, 8, 3)", "peft.OFTConfig(target_modules=['conv'])")},
+    "boft": {
+        "code.symbols": (
+            "torch.nn.Conv2d(4, 8, 3, padding_mode='reflect')",
+            "peft.BOFTConfig(target_modules=['conv'])",
+        )
+    },
+    "hra": {
+        "code.symbols": ("torch.nn.Conv2d(4, 8, 3, padding_mode='reflect')", "peft.HRAConfig(target_modules=['conv'])")
+    },
+}
+
+
 def _dataset_streams(parameters: _Parameters) -> Settings:
     if parameters["what"] == "later":
         return {
@@ -824,6 +870,20 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "lightning_callbacks": _lightning_callbacks,
     "loss_definitions": _loss_definitions,
     "metric_values": _metric_values,
+    "metric_options": lambda parameters: {"code.symbols": _OPTIONS[str(parameters["metric"])]},
+    "graph_layers": lambda parameters: {"code.symbols": _GRAPHS[str(parameters["what"])]},
+    "integer_images": lambda _: {
+        "code.symbols": (
+            "monai.transforms.NormalizeIntensityd(keys='image', channel_wise=True)",
+            "monai.transforms.LoadImaged(keys='image', dtype='int16')",
+        )
+    },
+    "no_duplicates": lambda _: {
+        "training.framework": "sentence-transformers",
+        "training.num_train_epochs": 2,
+        "code.symbols": ("sentence_transformers.training_args.BatchSamplers.NO_DUPLICATES",),
+    },
+    "adapter_arithmetic": lambda parameters: _ADDED_UP[str(parameters["what"])],
     "dataset_streams": _dataset_streams,
     "stateful_loader": _stateful_loader,
     "optimizer_closure": _closure,

@@ -41,6 +41,13 @@ CASES: tuple[tuple[str, Mapping[str, ParameterValue], str, Mapping[str, str]], .
     ("expert_adapters", {"model": "mixtral", "names": "all-linear"}, "accepted", IN_LETTERS),
     ("expert_adapters", {"model": "qwen2_moe", "names": "all-linear"}, "accepted", IN_LETTERS),
     ("expert_adapters", {"model": "mixtral", "names": "all-linear", "plant": True}, "accepted", EVERYWHERE),
+    ("adapter_arithmetic", {"what": "subtracted"}, "off", {"peft": ">=0.18.0,<0.19.0"}),
+    ("adapter_arithmetic", {"what": "unmerged"}, "off", {"peft": ">=0.11.0,<0.21.0"}),
+    ("adapter_arithmetic", {"what": "mixed"}, "off", {"peft": ">=0.12.0,<0.18.0"}),
+    ("adapter_arithmetic", {"what": "oft"}, "off", {"peft": ">=0.16.0"}),
+    ("adapter_arithmetic", {"what": "boft"}, "off", {"peft": ">=0.11.0"}),
+    ("adapter_arithmetic", {"what": "hra"}, "off", {"peft": ">=0.12.0"}),
+    ("adapter_arithmetic", {"what": "unmerged", "plant": True}, "off", EVERYWHERE),
 )
 SPECS = tuple(ProbeSpec(name=name, parameters=parameters) for name, parameters, _, _ in CASES)
 

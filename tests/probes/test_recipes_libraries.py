@@ -20,6 +20,7 @@ from tests.probes.really import LAYERS, NEEDS_TORCH, ran
 pytestmark = NEEDS_TORCH
 
 MONAI, METRIC_LEARNING, LIGHTNING = "monai", "pytorch-metric-learning", "pytorch-lightning"
+PYG = "torch-geometric"
 CASES: tuple[tuple[str, Mapping[str, ParameterValue], str, str], ...] = (
     ("loss_definitions", {"loss": "generalized_dice"}, MONAI, ">=1.1.0,<1.3.0"),
     ("loss_definitions", {"loss": "dice_ce"}, MONAI, "<1.0.1"),
@@ -31,6 +32,23 @@ CASES: tuple[tuple[str, Mapping[str, ParameterValue], str, str], ...] = (
     ("metric_values", {"metric": "macro"}, "torchmetrics", "<1.0.0"),
     ("metric_values", {"metric": "exact_match"}, "torchmetrics", "<1.0.0"),
     ("metric_values", {"metric": "pearson"}, "torchmetrics", ">=1.0.0,<1.1.1"),
+    ("metric_options", {"metric": "top_k"}, "torchmetrics", "<1.6.1"),
+    ("metric_options", {"metric": "ergas"}, "torchmetrics", "<1.4.0"),
+    ("metric_options", {"metric": "multilabel"}, "torchmetrics", "<1.7.2"),
+    ("metric_options", {"metric": "bootstrap"}, "torchmetrics", "<1.4.1"),
+    ("metric_options", {"metric": "transformer"}, "torchmetrics", "<1.7.3"),
+    ("metric_options", {"metric": "mean_iou"}, "torchmetrics", "<1.7.1"),
+    ("metric_options", {"metric": "iou_updates"}, "torchmetrics", "<1.4.2"),
+    ("metric_options", {"metric": "dice"}, "torchmetrics", "<1.8.0"),
+    ("metric_options", {"metric": "psnr"}, "torchmetrics", "<1.5.0"),
+    ("metric_options", {"metric": "retrieval"}, "torchmetrics", ">=1.7.4"),
+    ("metric_options", {"metric": "bert_score"}, "torchmetrics", ">=0"),
+    ("graph_layers", {"what": "spectral"}, PYG, "<2.5.0"),
+    ("graph_layers", {"what": "cluster"}, PYG, "<2.5.0"),
+    ("graph_layers", {"what": "sizes"}, PYG, ">=0"),
+    ("graph_layers", {"what": "hops"}, PYG, "<2.7.0"),
+    ("integer_images", {}, MONAI, "<1.5.0"),
+    ("no_duplicates", {}, "sentence-transformers", "<3.4.0"),
     ("stateful_loader", {"what": "end"}, "torchdata", "<0.11.0"),
     ("stateful_loader", {"what": "seeds"}, "torchdata", "<0.11.0"),
     ("linear_attention_losses", {"loss": "grpo"}, "fla-core", "<0.6.0"),
