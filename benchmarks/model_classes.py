@@ -22,8 +22,8 @@ from release_program import lines_of
 
 from gradcompat.knowledge.model_tables import TAKES, USES, facts_of_class
 from gradcompat.recipes.run_settings import CLASSES
+from gradcompat.requirements.versions import locate
 from gradcompat.truth import Truth
-from gradcompat.versions import locate
 
 INSIDE = Path(__file__).with_name("class_losses.py")
 

@@ -38,9 +38,9 @@ from packaging.version import Version
 
 from gradcompat.breaks.pairs import Pair, pair_of
 from gradcompat.curation.pair_compilation import import_root, needing_pairs
-from gradcompat.names import normalise
 from gradcompat.releases.answers import Need, Presence
 from gradcompat.releases.table import ReleaseTable, package_of, table_of
+from gradcompat.requirements.names import normalise
 
 # What the environment below has and no layer may bring, and what needs a GPU to be imported.
 _BELOW = frozenset({"torch", "torchvision", "torchaudio", "triton", "numpy"})

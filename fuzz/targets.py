@@ -32,14 +32,14 @@ from gradcompat.errors import EditError, GradcompatError, SourceError
 from gradcompat.formats.document import Document, decode
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Skipped
-from gradcompat.names import normalise
 from gradcompat.redaction import redact
 from gradcompat.renderers.registry import RENDERERS
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import VersionSet
 from gradcompat.scanners.registry import SCANNERS
 from gradcompat.scanners.registry import candidates as scanners_for
 from gradcompat.sources.any_format import read_as
 from gradcompat.sources.recognise import recognise
-from gradcompat.versions import VersionSet
 from gradcompat.vocabulary import KEYS
 
 PACKAGE = str(Path(gradcompat.__file__).parent)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.name_patterns import matches
-from gradcompat.spoken_names import HEADING, pattern_of_names
+from gradcompat.requirements.spoken_names import HEADING, pattern_of_names
+from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.terms.name_patterns import matches
 
 Group = Literal["Lockfiles", "Lists", "Ranges", "SBOMs", "Best effort", "Pasted text"]
 

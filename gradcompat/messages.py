@@ -23,8 +23,8 @@ from gradcompat.model.issue import (
     VersionRemedy,
     VirtualTerm,
 )
-from gradcompat.symbol_patterns import arguments_in_words, is_call, name_of
-from gradcompat.versions import ALL, VersionSet
+from gradcompat.requirements.versions import ALL, VersionSet
+from gradcompat.terms.symbol_patterns import arguments_in_words, is_call, name_of
 
 if TYPE_CHECKING:
     from gradcompat.model.assumption import Assumption

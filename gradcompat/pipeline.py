@@ -14,10 +14,10 @@ from gradcompat.audit.exit_status import exit_status
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.targets import AuditRequest, File, resolve_targets
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.messages import NO_PACKAGES
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.model.report import Audit, Report
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 from gradcompat.suppression.apply import RuleBuilder, suppress
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import keyword
 import re
 
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.redaction import is_token, redact
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _LONGEST = 100
 # `torch`, `tool.uv.sources`, `dependency-groups.dev[1]`, `--extra-index-url`

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 HIDDEN = "[hidden]"
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Literal
 
 from gradcompat.errors import UsageError
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import SettingValue
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 # ``package.torch``: the version that is installed of a package of which files give only a range.
 PACKAGE_PREFIX = "package."

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from gradcompat.matcher import Names
+from gradcompat.matching.matcher import Names
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue, SourceKind
 from gradcompat.model.issue import Combination, Issue, Level, PackageTerm, Reference, Remedy, SettingTerm, Term
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 
 HERE = Location(path="uv.lock", line=1)
 NAMES = Names(families={"lightning": "pytorch-lightning"}, conda={"pytorch": "torch"})

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from gradcompat.matcher import match
+from gradcompat.matching.matcher import match
 from gradcompat.model.environment import Environment, Package
 from gradcompat.model.issue import PackageAbsentTerm
 from tests.building import NAMES, compares, environment, equals, issue, package, versions

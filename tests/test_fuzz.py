@@ -18,9 +18,9 @@ from gradcompat.dependency_formats import BY_KIND, FORMATS, Format
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document, decode
 from gradcompat.model.environment import Environment
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import VersionSet
 from gradcompat.sources.any_format import read, read_as
-from gradcompat.versions import VersionSet
 from tests.examples import examples, length
 
 FIXTURES = Path(__file__).parent / "fixtures"

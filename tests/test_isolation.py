@@ -175,14 +175,14 @@ def test_only_what_is_isolated_starts_processes() -> None:
         if not path.is_relative_to(PACKAGE / "probes" / "inside")
         and any(starting.search(line) for line in path.read_text("utf-8").splitlines() if "``" not in line)
     }
-    assert found - {"sources/notebook.py", "observations.py"} == {  # these only name them
+    assert found - {"sources/notebook.py", "files/observations.py"} == {  # these only name them
         "cli/commands/run.py",  # the user's own training
         "edit/lock_run.py",
         "guard/matched_records.py",  # `gradcompat check` of versions and settings, from the process that trains
         "index/credentials.py",
         "probes/overlay_environments.py",
         "probes/runner.py",
+        "processes/worker_process.py",
         "sources/interpreter.py",
         "suppression/git.py",
-        "worker_process.py",
     }

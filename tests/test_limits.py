@@ -21,13 +21,14 @@ from gradcompat.audit.runs import Contexts, in_folder
 from gradcompat.audit.targets import File
 from gradcompat.budget import Budget
 from gradcompat.errors import SourceError, TooComplex
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats import shell
 from gradcompat.formats.document import Document
 from gradcompat.knowledge.load import load
-from gradcompat.markers import may_hold, parse_marker
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Skipped
-from gradcompat.root import root_of_folder
+from gradcompat.requirements.markers import may_hold, parse_marker
+from gradcompat.requirements.versions import VersionSet
 from gradcompat.scanners.any_config import scan, scan_found
 from gradcompat.scanners.code.python_code import MOST_MODULES
 from gradcompat.scanners.configs.flat import MOST_DUPLICATES, read_config
@@ -36,7 +37,6 @@ from gradcompat.sources import declared, joint_ranges
 from gradcompat.sources.any_format import MOST_ENTRIES, MOST_REPEATED, MOST_SKIPPED, read
 from gradcompat.sources.pyproject import MOST_REQUIREMENTS
 from gradcompat.sources.requirement import parse_requirement
-from gradcompat.versions import VersionSet
 from tests.examples import length
 from website import limits
 

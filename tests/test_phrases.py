@@ -16,7 +16,7 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
-from gradcompat.versions import ALL, VersionSet
+from gradcompat.requirements.versions import ALL, VersionSet
 from tests.building import compares, equals, package, versions
 
 

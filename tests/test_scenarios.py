@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 import tomli
 
-from gradcompat.advice import advise
 from gradcompat.knowledge.compile import compile_record
 from gradcompat.knowledge.load import issue_from
 from gradcompat.knowledge.schema import Record
-from gradcompat.matcher import match
+from gradcompat.matching.matcher import match
 from gradcompat.messages import entry_text
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.issue import Issue, VersionRemedy
+from gradcompat.planner.advice import advise
 from tests.building import NAMES
 
 SCENARIOS = sorted((Path(__file__).parent / "scenarios").glob("*.toml"))

@@ -7,7 +7,7 @@ import pytest
 from gradcompat.audit import plans
 from gradcompat.index.snapshot import Snapshot, shipped_snapshot
 from gradcompat.knowledge.load import load
-from gradcompat.matcher import match
+from gradcompat.matching.matcher import match
 from gradcompat.model.environment import Environment
 from gradcompat.model.plan import Plan
 from gradcompat.model.release import Catalogue, Target

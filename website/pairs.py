@@ -10,7 +10,7 @@ from gradcompat.breaks.pairs import Break, Pair, pairs_among
 from gradcompat.messages import counted
 from gradcompat.releases.table import ReleaseTable, table_of
 from gradcompat.renderers import matrix_svg
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 
 _FOLDER = "pairs"
 _SHOWN = 3

@@ -7,7 +7,7 @@ from functools import cache
 from gradcompat.database.open import public_records
 from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.model.probe import ParameterValue
-from gradcompat.versions import parse_version
+from gradcompat.requirements.versions import parse_version
 
 
 def measured_by(package: str, version: str, probe: str, **parameters: ParameterValue) -> tuple[str, ...]:

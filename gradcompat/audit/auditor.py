@@ -20,10 +20,10 @@ from gradcompat.audit.targets import AuditRequest, File, Source, environment_of,
 from gradcompat.errors import SourceError, TooComplex
 from gradcompat.knowledge.horizon import newer
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.model.report import Audit, ReportedFinding
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
     from gradcompat.model.code_use import ProjectCode

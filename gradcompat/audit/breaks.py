@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from gradcompat.breaks.pairs import Break, Pair, known_names, pair_of, pairs_among
-from gradcompat.class_facts import MODEL_KEY
-from gradcompat.comparison import texts
-from gradcompat.lazy_dataclasses import dataclass, field
-from gradcompat.matcher import Names
+from gradcompat.matching.matcher import Names
 from gradcompat.model.environment import Environment, Package
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, SymbolTerm, is_break
-from gradcompat.name_patterns import matches
+from gradcompat.requirements.versions import Window, locate
+from gradcompat.startup.lazy_dataclasses import dataclass, field
+from gradcompat.terms.class_facts import MODEL_KEY
+from gradcompat.terms.comparison import texts
+from gradcompat.terms.name_patterns import matches
 from gradcompat.truth import Truth
-from gradcompat.versions import Window, locate
 
 if TYPE_CHECKING:
     from gradcompat.breaks.code_issues import BrokenUse

@@ -15,11 +15,11 @@ from gradcompat.audit.options import AuditOptions
 from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.lazy_dataclasses import dataclass, field
-from gradcompat.matcher import questions
+from gradcompat.matching.matcher import questions
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.model.finding import Advice, Finding, Status
 from gradcompat.model.issue import Issue
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 # That the plans of one run ask; that of one finding in torch and transformers takes 1,600.
 PLAN_QUESTIONS = 30_000
@@ -131,8 +131,8 @@ def _planned(
 def _nearest(
     finding: Finding, matched: Matched, ahead: Sequence[Issue], base: KnowledgeBase, options: AuditOptions
 ) -> Advice | None:
-    from gradcompat.advice import advise  # only for what is affected, and no plan cures
     from gradcompat.audit.published_releases import published
+    from gradcompat.planner.advice import advise  # only for what is affected, and no plan cures
 
     run = matched.run_of(finding)
     held = {base.names.families.get(name, name) for name, _ in options.replacements}

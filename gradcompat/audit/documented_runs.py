@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from gradcompat.errors import SourceError
+from gradcompat.files.root import Root
 from gradcompat.formats.document import Document, read_document
 from gradcompat.formats.fenced_blocks import has_fences
-from gradcompat.lazy_dataclasses import replace
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.messages import NO_SUCH_VALUE
 from gradcompat.model.context import Context
-from gradcompat.root import Root
 from gradcompat.scanners.named_files import is_meant
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _README = lazy_pattern(r"readme[\w.-]*\.(?:md|markdown)")
 _LAUNCHES = lazy_pattern(

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 from gradcompat.audit.breaks import breaks_ahead, breaks_of, told
 from gradcompat.audit.options import AuditOptions
 from gradcompat.budget import Budget
-from gradcompat.class_facts import MODEL_KEY, with_class_facts
-from gradcompat.forks import Forks
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import Listing, Names, View, alike, match_in, questions
+from gradcompat.matching.forks import Forks
+from gradcompat.matching.matcher import Listing, Names, View, alike, match_in, questions
 from gradcompat.messages import counted, joined
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import LEVELS, Issue
 from gradcompat.presumptions.upon import presumed_upon
-from gradcompat.published_models import with_shared_heads, with_tied_embeddings
-from gradcompat.symbol_patterns import LIBRARIES_KEY, OPTIONAL_KEY
-from gradcompat.term_keys import key_of
-from gradcompat.versions import parse_version
+from gradcompat.requirements.versions import parse_version
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
+from gradcompat.terms.class_facts import MODEL_KEY, with_class_facts
+from gradcompat.terms.published_models import with_shared_heads, with_tied_embeddings
+from gradcompat.terms.symbol_patterns import LIBRARIES_KEY, OPTIONAL_KEY
+from gradcompat.terms.term_keys import key_of
 from gradcompat.vocabulary import VIRTUAL_PACKAGES, package_of
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def match_runs(
     views = {context.source: _trained(environment, context) for context in contexts} or {"": environment}
     if base.ask_of_host(listing.packages):
         # Asking the machine costs more than matching; few records hang on what it says.
-        from gradcompat.host import with_host
+        from gradcompat.host.machine import with_host
 
         views = {run: with_host(view) for run, view in views.items()}
     # What a config says of the device counts more than what the machine has, and --set more than both.
@@ -193,7 +193,7 @@ def _newest(releases: Sequence[str]) -> Version | None:
 
 def _trained(environment: Environment, context: Context) -> Environment:
     """The environment with the settings of a training run."""
-    from gradcompat.defaults import defaults_of  # a lockfile alone needs no table of defaults
+    from gradcompat.terms.defaults import defaults_of  # a lockfile alone needs no table of defaults
 
     settings = (*environment.settings, *context.settings, *defaults_of(environment, context))
     if context.imported:

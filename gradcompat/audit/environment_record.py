@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gradcompat.lazy_dataclasses import MISSING, fields
 from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.startup.lazy_dataclasses import MISSING, fields
 
 # The fields of a package that a record states where they differ from their defaults.
 _SELDOM = {one.name: one.default for one in fields(Package) if one.default is not MISSING}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gradcompat.audit.environment_findings import with_facts
-from gradcompat.defaults import defaults_of
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Setting, SettingValue
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
+from gradcompat.terms.defaults import defaults_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

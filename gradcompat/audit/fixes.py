@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from gradcompat.advice import setting_edit
 from gradcompat.audit.environment_findings import Matched
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.plans import PlanOptions, plan_of, single_move_of
@@ -14,13 +13,14 @@ from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Advice, Finding, Status
 from gradcompat.model.issue import LEVELS, CodeRemedy, Issue, SettingRemedy, VersionRemedy
 from gradcompat.model.plan import Change, Plan, SettingChange
+from gradcompat.planner.advice import setting_edit
 from gradcompat.planner.single_move import SingleMove
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
+from gradcompat.startup.lazy_dataclasses import replace
 
 
 def planned_advice(

@@ -21,8 +21,8 @@ from gradcompat.messages import joined, versions_text
 from gradcompat.model.diagnosis import Diagnosis, Seen
 from gradcompat.model.environment import Location
 from gradcompat.model.release import Release
-from gradcompat.names import normalise
-from gradcompat.versions import ALL, VersionSet, all_of, any_of, parse_version
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import ALL, VersionSet, all_of, any_of, parse_version
 
 _CONFLICT, _INSTALLED, _NO_FILE = 0.85, 0.7, 0.8  # scores, as diagnosis.ranking has them
 _MOST_NAMED = 4

@@ -1,7 +1,7 @@
 """Lockfiles that an earlier check has read, by the digest of their content, in the cache of the user.
 
 What is read of a lockfile follows from its bytes, from how it is called and from the code that reads it; these are the
-key of an entry (:mod:`gradcompat.kept_entries`). What is not kept is read: the lockfile itself is always there.
+key of an entry (:mod:`gradcompat.files.kept_entries`). What is not kept is read: the lockfile itself is always there.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path, PurePath
 from gradcompat._version import __version__
 from gradcompat.audit.environment_record import environment_from, record_of
 from gradcompat.dependency_formats import by_name
+from gradcompat.files.kept_entries import key_of, place_of, read_entry, write_entry
+from gradcompat.files.observations import observed
+from gradcompat.files.root import Root
 from gradcompat.formats.document import document_of, read_content
-from gradcompat.kept_entries import key_of, place_of, read_entry, write_entry
 from gradcompat.model.environment import Environment
-from gradcompat.observations import observed
-from gradcompat.root import Root
 from gradcompat.sources.any_format import read
 
 _FORM = "locks-1"

@@ -11,14 +11,14 @@ from gradcompat.breaks.code_issues import Beside, broken_uses, constraint_of, is
 from gradcompat.breaks.error_names import missing_member, missing_name, refused_keywords
 from gradcompat.breaks.module_needs import providers_of
 from gradcompat.breaks.release_ranges import ranges_of
-from gradcompat.lazy_dataclasses import replace
-from gradcompat.matcher import Names
+from gradcompat.matching.matcher import Names
 from gradcompat.messages import joined, remedy_text, versions_text
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.diagnosis import Diagnosis, Seen
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue, PackageTerm, VersionRemedy
 from gradcompat.releases.table import ReleaseTable, package_of, table_of, tabled_packages, tops_of
+from gradcompat.startup.lazy_dataclasses import replace
 
 _MOST_WAYS = 3
 _PLAIN_ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments")

@@ -8,11 +8,11 @@ from packaging.version import Version
 
 from gradcompat.breaks.code_issues import Beside
 from gradcompat.breaks.module_needs import providers_of
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.matcher import Names
+from gradcompat.matching.matcher import Names
 from gradcompat.model.diagnosis import Seen
 from gradcompat.model.environment import Environment
 from gradcompat.releases.table import package_of, table_of, tops_of
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 LACKS, MAY_LACK, HAS = 0.9, 0.6, 0.4  # scores, as diagnosis.ranking has them
 

@@ -8,7 +8,6 @@ from gradcompat.diagnosis.excerpts import Excerpt
 from gradcompat.diagnosis.printed_arguments import arguments
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.configs import (
@@ -25,6 +24,7 @@ from gradcompat.scanners.configs.training_arguments import FEEDS, TRL_OWN, expan
 from gradcompat.scanners.key_mapping import Feed, Feeds, fed
 from gradcompat.scanners.launches import launch_script
 from gradcompat.scanners.launches.command_line import SCRIPTS
+from gradcompat.startup.lazy_dataclasses import replace
 
 _SCAN = {
     "command": launch_script.scan,

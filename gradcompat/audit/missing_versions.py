@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.messages import ONLY_RANGE
 from gradcompat.model.environment import Environment, Location, Package, Skipped
-from gradcompat.versions import parse_version
+from gradcompat.requirements.versions import parse_version
 
 _OWN_PROJECT = frozenset({"editable", "virtual", "directory", "path"})
 

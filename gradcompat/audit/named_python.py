@@ -6,11 +6,11 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from gradcompat.lazy_dataclasses import replace
-from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.files.regular_files import read_regular
+from gradcompat.files.root import Root, root_of_file
 from gradcompat.model.environment import Environment, Location
-from gradcompat.regular_files import read_regular
-from gradcompat.root import Root, root_of_file
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 FILE = ".python-version"
 _LONGEST = 4096

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location, SettingValue
 from gradcompat.model.issue import Level, as_written, is_break
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,11 +10,11 @@ from gradcompat.edit.encoding import decoded
 from gradcompat.edit.pins import PinEdit
 from gradcompat.edit.registry import edit_text
 from gradcompat.errors import EditError
-from gradcompat.lazy_dataclasses import replace
+from gradcompat.files.regular_files import read_regular
 from gradcompat.model.environment import Location
 from gradcompat.model.issue import VersionRemedy
 from gradcompat.model.report import Audit, LineEdit, ReportedFinding
-from gradcompat.regular_files import read_regular
+from gradcompat.startup.lazy_dataclasses import replace
 
 
 def with_edits(audit: Audit) -> Audit:

@@ -20,16 +20,16 @@ from gradcompat.edit.pins import NOT_NAMED, PinEdit
 from gradcompat.edit.registry import edit_text
 from gradcompat.edit.setting_values import SettingEdit
 from gradcompat.errors import EditError, SourceError
+from gradcompat.files.regular_files import read_regular
 from gradcompat.formats.document import Document, decode, read_document
 from gradcompat.index.catalog import hashes_of
-from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.messages import change_text, setting_text
 from gradcompat.model.environment import Setting
 from gradcompat.model.plan import Change, Plan, SettingChange
 from gradcompat.model.release import Catalogue
-from gradcompat.regular_files import read_regular
 from gradcompat.scanners.any_config import scan
 from gradcompat.sources.any_format import read
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 
 @dataclass(slots=True)

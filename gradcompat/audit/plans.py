@@ -16,9 +16,9 @@ from gradcompat.audit.targets import AuditRequest, File, Source, environment_of,
 from gradcompat.budget import Budget
 from gradcompat.dependency_formats import BY_KIND
 from gradcompat.errors import SourceError
+from gradcompat.files.regular_files import read_regular
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import View
+from gradcompat.matching.matcher import View
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.code_use import ProjectCode
 from gradcompat.model.context import Context
@@ -29,12 +29,12 @@ from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, Setting
 from gradcompat.model.plan_report import Planned
 from gradcompat.model.release import Catalogue, Requirers
 from gradcompat.model.report import ReportedFinding
-from gradcompat.names import normalise
 from gradcompat.planner.host_target import target_of
 from gradcompat.planner.plan import plan
 from gradcompat.planner.request import DEFAULT_STEPS, Request
 from gradcompat.planner.single_move import SingleMove, shared_packages, single_move
-from gradcompat.regular_files import read_regular
+from gradcompat.requirements.names import normalise
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 _Change = TypeVar("_Change", Change, SettingChange, CodeChange)
 

@@ -12,10 +12,10 @@ from gradcompat.audit.targets import environment_of, resolve_targets
 from gradcompat.audit.verification import of_issues
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.issue import Issue
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.recipes.table import BY_NAME
+from gradcompat.startup.lazy_dataclasses import dataclass
 from gradcompat.vocabulary import parse_setting
 
 _RECORD_ID = re.compile(r"[A-Za-z]+-[0-9]+")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from gradcompat.errors import IndexUnavailable
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Package
-from gradcompat.names import normalise
-from gradcompat.versions import VersionSet, parse_version
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import VersionSet, parse_version
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from gradcompat.index.snapshot import Snapshot

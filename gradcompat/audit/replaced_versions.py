@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradcompat.errors import UsageError
-from gradcompat.lazy_dataclasses import replace
-from gradcompat.matcher import Names
+from gradcompat.matching.matcher import Names
 from gradcompat.model.environment import Environment, Package, Skipped, SourceKind
 from gradcompat.model.report import Replaced
-from gradcompat.names import normalise
-from gradcompat.versions import parse_version
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import parse_version
+from gradcompat.startup.lazy_dataclasses import replace
 
 _HINT = "write `--with transformers==5.5.4`, once for each package"
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.messages import entry_text
 from gradcompat.model.environment import SettingValue, Skipped
 from gradcompat.model.finding import Finding, Unknown
 from gradcompat.model.issue import ModelTerm, SettingTerm, SymbolTerm
 from gradcompat.model.report import ReportedFinding
 from gradcompat.presumptions.usual import USUAL
-from gradcompat.symbol_patterns import SYMBOLS_KEY, is_call
+from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.terms.symbol_patterns import SYMBOLS_KEY, is_call
 from gradcompat.vocabulary import KEYS, PACKAGE_PREFIX, VIRTUAL_PACKAGES
 
 SHOWN = 5  # findings that could apply and are shown by themselves

@@ -11,7 +11,6 @@ from gradcompat.dependency_formats import by_name
 from gradcompat.errors import Malformed, SourceError, UsageError
 from gradcompat.formats.document import read_document
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.messages import value_text
 from gradcompat.model.context import Context
 from gradcompat.model.diagnosis import ReadFile
@@ -19,6 +18,7 @@ from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.scanners.registry import SCANNERS
 from gradcompat.sources.any_format import read
 from gradcompat.sources.installed import is_environment, read_folder, read_interpreter
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 # A log may be as large as a disk: only what has the name of a config is opened to see whether it is one.
 _SUFFIXES = frozenset(PurePath(name).suffix for scanner in SCANNERS for name in scanner.names)

@@ -18,10 +18,10 @@ from gradcompat.diagnosis.stretches import Stretch
 from gradcompat.diagnosis.symptoms import Pattern
 from gradcompat.errors import Malformed, NotFound, SourceError
 from gradcompat.formats.document import MAX_BYTES, Document, decode
-from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.diagnosis import Observation, ReadFile
 from gradcompat.model.environment import Environment, Setting, SettingValue, Skipped
 from gradcompat.sources import report
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 _BUFFER = 1 << 16  # as much as is looked at to see what a file is
 

@@ -12,18 +12,18 @@ from gradcompat.audit.unread_configs import configs_of_own_keys, with_unread_con
 from gradcompat.budget import Budget
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import NotFound, SourceError, Unrecognised
+from gradcompat.files.root import Root, is_link_outside, root_of_file, root_of_folder
 from gradcompat.formats import project_walk
 from gradcompat.formats.document import Document, read_document
-from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.messages import LONE_CONFIG, NO_ENVIRONMENT, NO_RUN
 from gradcompat.model.code_use import ProjectCode, left_out
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
-from gradcompat.root import Root, is_link_outside, root_of_file, root_of_folder
 from gradcompat.scanners.any_config import find, read_context, scan, scan_found, scan_module
 from gradcompat.scanners.launches.parsed_options import parsed_uses
 from gradcompat.scanners.run_assembly import COMPOSED_FILES, PROGRAMS, assemble, join, join_all, reached
-from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
+from gradcompat.terms.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
 
 # Folders that list what the project above them needs, and hold no code of their own.
 _OF_PROJECT_ABOVE = frozenset(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradcompat.lazy_dataclasses import replace
-from gradcompat.matcher import Names
+from gradcompat.matching.matcher import Names
 from gradcompat.model.environment import Environment, Package, SettingValue
+from gradcompat.requirements.versions import VersionSet, locate
+from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.truth import Truth
-from gradcompat.versions import VersionSet, locate
 from gradcompat.vocabulary import package_of
 
 

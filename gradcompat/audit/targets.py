@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from gradcompat.audit.pasted_runs import runs_in_file, runs_in_text
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import NotFound, SourceError
+from gradcompat.files.root import Root, root_of_file, root_of_folder
 from gradcompat.formats.document import MAX_BYTES, Document, decode, read_document
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Environment, Skipped
-from gradcompat.root import Root, root_of_file, root_of_folder
 from gradcompat.sources.any_format import read
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
     from gradcompat.audit.runs import Contexts

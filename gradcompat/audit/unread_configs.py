@@ -11,14 +11,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from gradcompat.errors import SourceError
-from gradcompat.lazy_dataclasses import replace
-from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.files.root import Root
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
-from gradcompat.root import Root
 from gradcompat.scanners.any_config import read_context
 from gradcompat.scanners.configs.argument_blocks import of_own_keys
 from gradcompat.scanners.named_files import is_meant
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _YAML = (".yaml", ".yml")
 # A JSON of another name may well hold data.

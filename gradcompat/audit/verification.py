@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from gradcompat.errors import ProbeUnavailable, UsageError
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.issue import Issue
 from gradcompat.model.probe import Measurement, ProbeResult, ProbeSpec
 from gradcompat.model.report import Audit, ReportedFinding
@@ -15,6 +14,7 @@ from gradcompat.probes.runner import Interpreter, Job
 from gradcompat.probes.runner import run as run_jobs
 from gradcompat.recipes.table import recipe_of
 from gradcompat.recipes.verdict import judge
+from gradcompat.startup.lazy_dataclasses import replace
 
 
 def with_probe_results(

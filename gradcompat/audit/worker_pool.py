@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from gradcompat.worker_process import Worker, WorkerDied
+from gradcompat.processes.worker_process import Worker, WorkerDied
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

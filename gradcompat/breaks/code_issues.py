@@ -15,7 +15,6 @@ from packaging.version import Version
 
 from gradcompat.breaks.pair_issues import break_issue
 from gradcompat.breaks.release_ranges import ranges_of
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.messages import counted, joined
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Location
@@ -23,7 +22,8 @@ from gradcompat.model.finding import Finding, Reason, Unknown
 from gradcompat.model.issue import CodeRemedy, Combination, Issue, PackageTerm, Remedy, VersionRemedy
 from gradcompat.releases.answers import ModelKeys, Presence
 from gradcompat.releases.table import ReleaseTable, package_of, table_of
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 CODE = "code"  # the first part of the id: code:transformers:HybridCache
 _SHOWN = 3

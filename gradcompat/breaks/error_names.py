@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Location
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 _IMPORT = re.compile(r"cannot import name '(\w+)' from '(\w+(?:\.\w+)*)'")
 _MODULE = re.compile(r"No module named '(\w+(?:\.\w+)+)'(?!; )")  # what follows says that the top is no package

@@ -14,8 +14,8 @@ from typing import Any
 
 from gradcompat.breaks.release_ranges import ranges_of
 from gradcompat.errors import KnowledgeError
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 FORMAT = 2
 COMPILED = Path(__file__).parent / "module_needs.json"

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from gradcompat.breaks.pairs import Break, Need, Pair
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.messages import joined, versions_text
 from gradcompat.model.environment import Package
 from gradcompat.model.finding import Finding, Reason
 from gradcompat.model.issue import Combination, Issue, PackageTerm, VersionRemedy
-from gradcompat.versions import BELOW, VersionSet, any_of, parse_version
+from gradcompat.requirements.versions import BELOW, VersionSet, any_of, parse_version
+from gradcompat.startup.lazy_dataclasses import replace
 
 PAIR = "import"  # the first part of the id: import:peft:transformers
 CODE = "code"  # the last part of it where the project's code imports what breaks

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from gradcompat.errors import KnowledgeError
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.requirements.versions import VersionSet, locate
+from gradcompat.startup.lazy_dataclasses import dataclass
 from gradcompat.truth import Truth
-from gradcompat.versions import VersionSet, locate
 
 FORMAT = 1
 COMPILED = Path(__file__).parent / "pairs.json"

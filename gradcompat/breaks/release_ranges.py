@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradcompat.versions import VersionSet, any_of
+from gradcompat.requirements.versions import VersionSet, any_of
 
 
 def ranges_of(releases: Sequence[str], holds: Callable[[int], bool]) -> VersionSet:

@@ -11,8 +11,8 @@ from packaging.version import InvalidVersion, Version
 
 from gradcompat.cli.record_questions import Given
 from gradcompat.errors import UsageError
+from gradcompat.files.regular_files import read_regular
 from gradcompat.knowledge.schema import SUMMARY
-from gradcompat.regular_files import read_regular
 
 # By the framework that trains: whose release is named first.
 _PACKAGES = {

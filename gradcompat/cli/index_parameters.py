@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from gradcompat.cli.declarations import Option
 from gradcompat.cli.parameters import repeatable
-from gradcompat.lazy_dataclasses import dataclass, fields
+from gradcompat.startup.lazy_dataclasses import dataclass, fields
 
 if TYPE_CHECKING:
     from gradcompat.index.catalog import Lookup

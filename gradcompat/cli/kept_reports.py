@@ -1,8 +1,8 @@
 """Reports that an earlier check has printed, for one that is asked the same while nothing that it read has changed.
 
-The key of an entry (:mod:`gradcompat.kept_entries`) is what a check is asked and where: words, folder, variables, day,
-terminal, interpreter, machine. The entry has all that the check asked of the disk, its own code included
-(:mod:`gradcompat.observations`), and what it printed. Where each question has the same answer again, the same is
+The key of an entry (:mod:`gradcompat.files.kept_entries`) is what a check is asked and where: words, folder, variables,
+day, terminal, interpreter, machine. The entry has all that the check asked of the disk, its own code included
+(:mod:`gradcompat.files.observations`), and what it printed. Where each question has the same answer again, the same is
 printed again. A report that hangs on something else is not kept: on standard input, another process, a clock.
 
 Finding one may take as long as saying the version does, so nothing is imported here that takes long.
@@ -15,9 +15,9 @@ import sys
 import time
 
 from gradcompat._version import __version__
-from gradcompat.kept_entries import key_of, place_of, read_entry, write_entry
-from gradcompat.observations import Observations, Unrepeatable, answer, observed
-from gradcompat.user_folders import cache_place
+from gradcompat.files.kept_entries import key_of, place_of, read_entry, write_entry
+from gradcompat.files.observations import Observations, Unrepeatable, answer, observed
+from gradcompat.files.user_folders import cache_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _OF_THE_SHELL = frozenset({b"_", b"OLDPWD"})  # what it has run, and where it wa
 # These ask what time it is, or draw lots; and typer has its own ways to write.
 OF_THE_MOMENT = frozenset(
     {
-        *("gradcompat.abandoned_files", "gradcompat.edit.atomic_write", "gradcompat.index.cache"),
+        *("gradcompat.files.abandoned_files", "gradcompat.edit.atomic_write", "gradcompat.index.cache"),
         *("gradcompat.index.configuration", "gradcompat.index.transport", "gradcompat.probes.overlay_environments"),
         *("gradcompat.probes.runner", "gradcompat.renderers.vex", "typer"),
     }

@@ -29,7 +29,7 @@ from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 from gradcompat.cli.option_groups import with_exit_status
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 _TITLE = re.compile(r"^(?P<title>[A-Z][a-z ]+):\n(?=  )", re.MULTILINE)
 _TERM = re.compile(r"(?P<term>\S+(?: \S+)*) {2,}(?P<meaning>\S.*)")

@@ -19,13 +19,13 @@ from gradcompat.errors import IndexUnavailable, UsageError
 from gradcompat.index.catalog import Lookup
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.measured import read_rows, tidy
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.messages import counted
-from gradcompat.names import normalise
 from gradcompat.probes.interpreters import interpreter_of
 from gradcompat.probes.overlay_environments import Laying, Origin, describe
 from gradcompat.renderers.terminal import safe
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import VersionSet
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 _DEVICE = re.compile(r"cpu|mps|(?:cuda|xpu)(?::\d{1,3})?")
 
@@ -148,7 +148,7 @@ def _say(sentence: str) -> None:
 
 
 def _default_cache() -> Path:
-    from gradcompat.user_folders import cache_folder
+    from gradcompat.files.user_folders import cache_folder
 
     found = cache_folder(os.environ, sys.platform)
     if found is None:

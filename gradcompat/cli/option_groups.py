@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, get_args, get_type_hints
 
 from gradcompat.cli.declarations import Argument, Option
-from gradcompat.lazy_dataclasses import MISSING, dataclass, fields
+from gradcompat.startup.lazy_dataclasses import MISSING, dataclass, fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from importlib import import_module
 from pathlib import Path
 
 from gradcompat.errors import UsageError
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.report import Report
 from gradcompat.redaction import redact
 from gradcompat.renderers.registry import RENDERERS
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 _STANDARD = "-"
 _SUMMARY_BYTES = 1_000_000  # GitHub shows no summary of more than 1 MiB
@@ -68,7 +68,7 @@ def write(report: Report, outputs: Sequence[Output]) -> None:
     try:
         for output in outputs:
             if output.file != _STANDARD:
-                from gradcompat.atomic_file import stage
+                from gradcompat.files.atomic_file import stage
 
                 path, data = Path(os.path.realpath(output.file)), _rendered(report, output.form)
                 try:

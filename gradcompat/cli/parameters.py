@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated
 
 from gradcompat.cli.declarations import Argument, Option
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 # An option that may be given many times; none is an empty list.
 repeatable = partial(Option, default_factory=list, show_default=False)

@@ -14,7 +14,7 @@ from typing import Any, get_args
 from gradcompat.cli.commands import COMMANDS
 from gradcompat.cli.declarations import Argument
 from gradcompat.cli.option_groups import Parameter, Signature, declaration
-from gradcompat.lazy_dataclasses import MISSING
+from gradcompat.startup.lazy_dataclasses import MISSING
 
 _PLAIN_SETTINGS = frozenset({"metavar", "help", "default_factory", "show_default"})
 

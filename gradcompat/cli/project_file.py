@@ -12,7 +12,7 @@ from gradcompat.config.project_file import as_seen_from_here
 from gradcompat.edit.atomic_write import OUTSIDE, diff, edited, leads_outside, write, write_new
 from gradcompat.edit.journal import recover
 from gradcompat.errors import EditError, UsageError
-from gradcompat.regular_files import read_regular
+from gradcompat.files.regular_files import read_regular
 from gradcompat.renderers.terminal import safe
 
 

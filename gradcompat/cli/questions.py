@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.record_builder import problems
-from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.renderers.terminal import width, wrapped
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 T = TypeVar("T")
 

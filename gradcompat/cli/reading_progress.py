@@ -14,11 +14,11 @@ from gradcompat.cli.console import package_index
 from gradcompat.curation.executors import executor_of
 from gradcompat.curation.reading_campaign import Reading, releases_to_read
 from gradcompat.errors import IndexUnavailable, UsageError
+from gradcompat.files.user_folders import cache_folder
 from gradcompat.index.catalog import Lookup
-from gradcompat.names import normalise
 from gradcompat.releases.table import FOLDER
 from gradcompat.renderers.terminal import safe
-from gradcompat.user_folders import cache_folder
+from gradcompat.requirements.names import normalise
 
 SINCE = "2023-01-01"
 

@@ -8,8 +8,8 @@ from typing import Any, TypeVar, get_args
 from gradcompat.cli.questions import Questions
 from gradcompat.knowledge.record_builder import combination, condition, package_term, reference, remedy
 from gradcompat.knowledge.schema import Category
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.versions import BELOW, VersionSet
+from gradcompat.requirements.versions import BELOW, VersionSet
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 T = TypeVar("T")
 

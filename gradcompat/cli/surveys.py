@@ -9,11 +9,11 @@ from pathlib import Path
 from gradcompat.curation.watch.release_notes import Entry, entries
 from gradcompat.curation.watch.survey import Survey, last_releases
 from gradcompat.errors import IndexUnavailable, UsageError
+from gradcompat.files.regular_files import read_regular
 from gradcompat.index.catalog import Lookup
 from gradcompat.index.client import PackageIndex
 from gradcompat.index.transport import Transport
 from gradcompat.model.release import Catalogue, Release
-from gradcompat.regular_files import read_regular
 from gradcompat.releases.table import table_of
 from gradcompat.renderers.terminal import safe
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from gradcompat.errors import SourceError, UsageError
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.files.regular_files import read_regular
+from gradcompat.files.root import root_of_file
 from gradcompat.model.environment import Location
-from gradcompat.regular_files import read_regular
-from gradcompat.root import root_of_file
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 OWN = "gradcompat.toml"
 SHARED = "pyproject.toml"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from gradcompat.config.project_file import BESIDE, ProjectFile, as_seen_from_here, project_file, why_not_inside
 from gradcompat.errors import UsageError
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import SettingValue
+from gradcompat.startup.lazy_dataclasses import dataclass
 from gradcompat.vocabulary import setting_of
 
 if TYPE_CHECKING:

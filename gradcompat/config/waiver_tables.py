@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from gradcompat.config.project_file import ABSENT, BESIDE, ProjectFile, why_not_inside
 from gradcompat.model.issue import as_written
 from gradcompat.model.waiver import VersionBound, Waiver
-from gradcompat.names import normalise
 from gradcompat.quotation import quoted
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import VersionSet
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -9,9 +9,9 @@ from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.model.release import Catalogue, Release
-from gradcompat.names import normalise
 from gradcompat.recipes.table import BY_NAME, uses
-from gradcompat.versions import VersionSet, parse_version
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import VersionSet, parse_version
 
 
 def specs_of(package: str, probes: Sequence[str], base: KnowledgeBase) -> list[ProbeSpec]:

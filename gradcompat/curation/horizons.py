@@ -11,6 +11,7 @@ from packaging.version import Version
 
 from gradcompat.edit.atomic_write import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
+from gradcompat.files.regular_files import read_regular
 from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.knowledge.compile import compile_records
 from gradcompat.knowledge.load import KnowledgeBase, knowledge_from
@@ -19,9 +20,8 @@ from gradcompat.knowledge.records import read
 from gradcompat.knowledge.review_horizon import advance_horizon, seen, spoken_of, with_horizon
 from gradcompat.knowledge.schema import Horizon
 from gradcompat.model.release import Catalogue, Release
-from gradcompat.names import normalise
-from gradcompat.regular_files import read_regular
-from gradcompat.versions import parse_version
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import parse_version
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from gradcompat.model.issue import IssueProbe
 from gradcompat.model.matrix import Matrix
 from gradcompat.model.probe import Row
 from gradcompat.model.ranges import Ranges
-from gradcompat.names import normalise
 from gradcompat.recipes.table import BY_NAME
+from gradcompat.requirements.names import normalise
 
 _NOTHING = ("nothing was measured of that", "`gradcompat knowledge matrix` shows everything")
 

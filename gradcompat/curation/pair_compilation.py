@@ -12,10 +12,10 @@ from gradcompat.breaks.module_needs import ModuleNeeds, SymbolReleases
 from gradcompat.breaks.module_needs import data_of as module_needs_data
 from gradcompat.breaks.pairs import Break, Need, Pair, data_of
 from gradcompat.breaks.release_ranges import ranges_of
-from gradcompat.names import normalise
 from gradcompat.releases.answers import Presence
 from gradcompat.releases.table import ReleaseTable, package_of, table_of, tabled_packages
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import VersionSet
 
 # The same code under another name; pairs go by the first.
 _SAME = {"lightning": "pytorch-lightning"}

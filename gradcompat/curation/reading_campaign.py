@@ -14,7 +14,6 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from gradcompat.atomic_file import write_atomically
 from gradcompat.curation import module_facts
 from gradcompat.curation.folder_lock import alone
 from gradcompat.curation.module_reader import KnownPieces, read_module
@@ -24,12 +23,13 @@ from gradcompat.curation.release_row import LAYOUT, READER, ReleaseRow, dumps, l
 from gradcompat.curation.resolution import judged, module_states
 from gradcompat.curation.table_rows import table_bytes, write_table
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
+from gradcompat.files.atomic_file import write_atomically
+from gradcompat.files.regular_files import read_regular
 from gradcompat.index.client import PackageIndex
 from gradcompat.index.preference import best_first
 from gradcompat.messages import counted
 from gradcompat.model.release import Catalogue, Release, Target
 from gradcompat.probes.pool import interruptible
-from gradcompat.regular_files import read_regular
 from gradcompat.releases.table import SUFFIX
 from gradcompat.releases.table_file import TableFile
 

@@ -13,8 +13,8 @@ from packaging.version import InvalidVersion, Version
 from gradcompat.curation.release_row import OLDEST_READER, READER
 from gradcompat.curation.table_rows import SECTIONS
 from gradcompat.errors import KnowledgeError
+from gradcompat.files.regular_files import read_regular
 from gradcompat.knowledge.records import Problem
-from gradcompat.regular_files import read_regular
 from gradcompat.releases.lines import unpacked
 from gradcompat.releases.runs import Run
 from gradcompat.releases.table import INDEX, SUFFIX

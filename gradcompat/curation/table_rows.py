@@ -8,12 +8,12 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from gradcompat.atomic_file import write_atomically
 from gradcompat.curation.release_archive import SKIPPED
 from gradcompat.curation.release_row import READER, ReleaseRow
 from gradcompat.curation.resolution import State
 from gradcompat.curation.stored_facts import worth_storing
 from gradcompat.curation.table_reduction import Spans, library_modules, reduce_lines
+from gradcompat.files.atomic_file import write_atomically
 from gradcompat.releases.lines import packed, unpacked
 from gradcompat.releases.runs import runs_of_spans, stretches
 from gradcompat.releases.table import INDEX, SUFFIX

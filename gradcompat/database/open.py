@@ -14,7 +14,7 @@ from gradcompat.config.schema import configuration
 from gradcompat.errors import KnowledgeError
 from gradcompat.knowledge.distributions import COMPILED_NAME, PUBLIC, KnowledgeDistribution, installed_distributions
 from gradcompat.knowledge.load import KnowledgeBase, load, load_checked
-from gradcompat.lazy_dataclasses import replace
+from gradcompat.startup.lazy_dataclasses import replace
 
 
 def open_database(

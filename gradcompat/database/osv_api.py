@@ -19,12 +19,12 @@ from urllib.parse import unquote, urlsplit
 
 from gradcompat.knowledge.load import KnowledgeBase, issue_from
 from gradcompat.knowledge.osv import ECOSYSTEM, PREFIX, advisory, plain_ranges, possible_ranges, with_conditions
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.release import Catalogue
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import VersionSet, locate
 from gradcompat.sources.purl import parse_purl
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 from gradcompat.truth import Truth
-from gradcompat.versions import VersionSet, locate
 
 QUERY, BATCH, RECORD = "/v1/query", "/v1/querybatch", "/v1/vulns/"
 

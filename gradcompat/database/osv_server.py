@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler
 
 from gradcompat.database.osv_api import Advisories, Answer, refusal
 from gradcompat.errors import UsageError
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 try:
     import resource

@@ -13,12 +13,12 @@ from typing import Any
 from gradcompat._version import __version__
 from gradcompat.config.project_file import BESIDE, why_not_inside
 from gradcompat.errors import KnowledgeError, UsageError
+from gradcompat.files.regular_files import read_regular
+from gradcompat.files.user_folders import cache_folder
 from gradcompat.index.cache import Cache
 from gradcompat.knowledge.distributions import KnowledgeDistribution
 from gradcompat.knowledge.load import KnowledgeBase, joined, knowledge_from
-from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.regular_files import read_regular
-from gradcompat.user_folders import cache_folder
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 MAX_FILE = 8 * 2**20
 _SUFFIXES = (".yaml", ".yml")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gradcompat.gpu_names import gpus_in
-from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.host.gpu_names import gpus_in
 from gradcompat.model.environment import Location, Setting
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # A line about the device holds one of these; they are free of digits and of the signs `.-+`.
 DEVICE_ANCHORS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Each is a literal that stands in every line that this module takes for an error or for the head of a traceback.
 ERROR_ANCHORS = (b"Error", b"Exception", b"Segmentation fault", b"Fatal Python error", b"nvcc fatal", b"ptxas fatal")

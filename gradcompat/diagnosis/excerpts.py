@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gradcompat.diagnosis.literals import literal
-from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 Kind = Literal["command", "arguments", "deepspeed", "axolotl", "torchtune", "model"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from gradcompat.lazy_patterns import lazy_pattern
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # A line that this module takes holds one of these, or stands below one that does.
 INSTALLER_ANCHORS = (

@@ -17,7 +17,7 @@ import math
 import re
 from collections.abc import Iterable
 
-from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Each line with metrics has one of these, and few others have; a search for them is all that other lines cost.
 HINTS = ("loss", "Loss", "grad_norm", "grad norm", "skipped=")

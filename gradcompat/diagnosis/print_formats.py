@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _FRAMEWORK = "training.framework"
 _TRL = (b"'rewards/", b"'logps/", b"'mean_token_accuracy'", b"'num_tokens'", b"'completions/")

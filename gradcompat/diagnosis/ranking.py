@@ -12,10 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gradcompat.comparison import satisfies
 from gradcompat.diagnosis.explanations import ERRORS, EXPLANATIONS, Explanation
 from gradcompat.diagnosis.installer_lines import InstallerLines
-from gradcompat.matcher import Names, match
+from gradcompat.matching.matcher import Names, match
 from gradcompat.messages import entry_text, joined, value_text, versions_text
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.diagnosis import Diagnosis, Observation, RuledOut, Seen
@@ -34,9 +33,10 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.presumptions.engines import ENGINES
-from gradcompat.term_keys import key_of
+from gradcompat.requirements.versions import ALL, locate
+from gradcompat.terms.comparison import satisfies
+from gradcompat.terms.term_keys import key_of
 from gradcompat.truth import Truth
-from gradcompat.versions import ALL, locate
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
 _PARTICULAR = 0.85  # what a symptom is worth that only one record has

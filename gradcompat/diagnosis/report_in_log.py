@@ -14,8 +14,8 @@ from gradcompat.diagnosis.devices_in_log import Devices
 from gradcompat.diagnosis.excerpts import MOST_EXCERPTS, Excerpts
 from gradcompat.diagnosis.installer_lines import INSTALLER_ANCHORS, InstallerLines
 from gradcompat.diagnosis.versions_in_log import LONGEST_INSTALLED, UV_COUNT, Pins, Rows, installed, stated
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 MOST_LINES = 5_000
 _LONGEST = 2_000

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gradcompat.lazy_patterns import lazy_pattern
-from gradcompat.names import normalise
-from gradcompat.spoken_names import package_called
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.spoken_names import package_called
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # As many installed packages as stand in one line of pip.
 LONGEST_INSTALLED = 60_000

@@ -23,7 +23,7 @@ from pathlib import Path
 from gradcompat.edit import journal
 from gradcompat.edit.encoding import decoded
 from gradcompat.errors import EditError
-from gradcompat.regular_files import open_regular
+from gradcompat.files.regular_files import open_regular
 
 OUTSIDE = "is a link to a file outside of its project"
 _NOTHING = "nothing was written"

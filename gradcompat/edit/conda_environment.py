@@ -18,7 +18,7 @@ from gradcompat.edit.text_replacement import Replacement, replaced
 from gradcompat.errors import EditError, Malformed
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.yaml_nodes import Scalar, parse_mapping
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 
 _MAX_LENGTH = 1000
 # As libyaml counts lines, which is where the columns of nodes come from.

@@ -20,8 +20,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from gradcompat.edit.compile_options import CompileCommand
 from gradcompat.edit.encoding import decoded
 from gradcompat.errors import EditError, Malformed
+from gradcompat.files.regular_files import read_regular
 from gradcompat.formats.toml_text import parse
-from gradcompat.regular_files import read_regular
 
 _LARGEST = 64 * 1024 * 1024
 _MOST_FILES = 100

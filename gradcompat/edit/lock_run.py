@@ -22,8 +22,8 @@ from gradcompat.edit.atomic_write import FileEdit
 from gradcompat.edit.lock_commands import LockCommand
 from gradcompat.edit.lock_inputs import inputs_of_compile, inputs_of_uv_lock, python_of
 from gradcompat.errors import EditError
-from gradcompat.programs import find_program
-from gradcompat.regular_files import read_regular
+from gradcompat.files.regular_files import read_regular
+from gradcompat.processes.executables import find_program
 
 # uv looks for these in the folders above its own, too.
 _OBEYED = (".python-version", ".python-versions", ".venv", "pyproject.toml", "pyvenv.cfg", "uv.toml")

@@ -27,7 +27,7 @@ from gradcompat.edit.text_replacement import Replacement, replaced
 from gradcompat.errors import EditError, Malformed
 from gradcompat.formats.toml_places import TomlPlaces
 from gradcompat.formats.toml_text import parse
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 
 Manager = Literal["uv", "poetry", "pdm"]
 _Keys = tuple[str | int, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _HEAD = re.compile(rf"\s*({_NAME})(?:\s*\[[^\[\]]*\])?")

@@ -8,11 +8,11 @@ import re
 from pathlib import Path
 
 from gradcompat.errors import Malformed, NotFound, OutsideRoot, SourceError
+from gradcompat.files.regular_files import NotRegular, open_regular
+from gradcompat.files.root import Root, root_of_file
 from gradcompat.formats.lfs_pointer import size_of_content
-from gradcompat.lazy_dataclasses import dataclass, field
-from gradcompat.lazy_patterns import lazy_pattern
-from gradcompat.regular_files import NotRegular, open_regular
-from gradcompat.root import Root, root_of_file
+from gradcompat.startup.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 MAX_BYTES = 64 * 1024 * 1024  # the largest lockfiles of training stacks known today have 2 MB
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gradcompat.formats.pasted_text import physical_lines
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # What people call the languages of their blocks.
 PYTHON = ("python", "py", "python3", "pycon")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _FIRST = b"version https://"
 _POINTER = lazy_pattern(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Location, Skipped
+from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 MAX_LINES = 500_000  # a log of a long training run; a list of packages has a few hundred
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 
 from gradcompat.budget import Budget
 from gradcompat.formats.shell_arithmetic import computed
-from gradcompat.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 _PLAIN = re.compile(r"[^\s'\"\\$`;&|()<>#{}]+")
 _PARAMETER = re.compile(r"([A-Za-z_]\w*)(?::?([-=])(.*))?", re.DOTALL)

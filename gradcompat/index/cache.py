@@ -17,8 +17,8 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from gradcompat.abandoned_files import PREFIX, remove_abandoned
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.files.abandoned_files import PREFIX, remove_abandoned
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 # Another form of the entries gets another folder, so that two versions of gradcompat do not take turns in one.
 _FORM = "index-1"

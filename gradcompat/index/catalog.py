@@ -12,8 +12,8 @@ from packaging.version import Version
 
 from gradcompat.errors import IndexUnavailable
 from gradcompat.index.snapshot import shipped_snapshot
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.release import Catalogue
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 # What pip, uv and OpenSSL call the file of authorities, in the order in which it counts.
 _CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
@@ -57,9 +57,9 @@ def catalogue_of(
     if lookup.offline:
         yield shipped_snapshot()
         return
+    from gradcompat.files.user_folders import cache_folder
     from gradcompat.index.client import PackageIndex
     from gradcompat.index.configuration import Arguments, configuration
-    from gradcompat.user_folders import cache_folder
 
     arguments = Arguments(
         index_url=lookup.index_url,

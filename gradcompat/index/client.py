@@ -28,9 +28,9 @@ from gradcompat.index.memo_cache import Answers
 from gradcompat.index.pages import ACCEPT, read_page, uploaded
 from gradcompat.index.preference import best_first
 from gradcompat.index.settings import Strategy
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.release import Distribution, Release, Target
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from gradcompat.index.requirements import RequirementsReader

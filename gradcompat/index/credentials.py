@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from gradcompat.lazy_dataclasses import dataclass, field
-from gradcompat.programs import find_program
+from gradcompat.processes.executables import find_program
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 _KEYRING_SECONDS = 10.0
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from packaging.version import InvalidVersion, Version
 
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 
 # PEP 625 has only the first; the others are what older releases were published as.
 SDIST_ENDINGS = (".tar.gz", ".zip", ".tar.bz2", ".tgz", ".tar.xz", ".tar.Z", ".tar")

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from gradcompat.errors import IndexUnavailable
+from gradcompat.files.regular_files import read_regular
 from gradcompat.index.location import IndexLocation, named
 from gradcompat.index.pages import read_page
 from gradcompat.model.release import Distribution
-from gradcompat.regular_files import read_regular
 
 
 def path_of(url: str) -> Path:

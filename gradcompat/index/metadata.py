@@ -7,8 +7,8 @@ from email.parser import HeaderParser
 
 from packaging.version import InvalidVersion, Version
 
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

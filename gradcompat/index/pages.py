@@ -17,7 +17,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from gradcompat.index.credentials import redact_url
 from gradcompat.model.release import Distribution
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 
 JSON = "application/vnd.pypi.simple.v1+json"
 HTML = "application/vnd.pypi.simple.v1+html"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from gradcompat.index.settings import Origin, Places, Settings, StatedIndex, index_url, read_settings
 from gradcompat.index.timestamps import moment
-from gradcompat.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 _SECTIONS = ("global", "install")
 _TRUE, _FALSE = ("y", "yes", "t", "true", "on", "1"), ("n", "no", "f", "false", "off", "0")

@@ -15,7 +15,7 @@ from gradcompat.index.credentials import redact_url
 from gradcompat.index.folders import path_of
 from gradcompat.index.location import IndexLocation
 from gradcompat.index.settings import Settings, StatedIndex
-from gradcompat.lazy_dataclasses import dataclass, field, replace
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 _ASKED_WITH = "`--project-index` or `--index-url` asks"
 

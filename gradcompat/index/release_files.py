@@ -6,13 +6,13 @@ import io
 from typing import IO
 
 from gradcompat.errors import IndexUnavailable
+from gradcompat.files.regular_files import open_regular
 from gradcompat.index.folders import path_of
 from gradcompat.index.location import named
 from gradcompat.index.ranges import remote_file
 from gradcompat.index.requirements import verify
 from gradcompat.index.transport import TooLarge, Transport
 from gradcompat.model.release import Distribution
-from gradcompat.regular_files import open_regular
 
 
 def open_release_file(transport: Transport, file: Distribution, limit: int) -> IO[bytes]:

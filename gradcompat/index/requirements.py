@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from packaging.version import Version
 
 from gradcompat.errors import IndexUnavailable
+from gradcompat.files.regular_files import open_regular
 from gradcompat.index.archives import Lacking, metadata_of_tar, metadata_of_wheel, metadata_of_zip
 from gradcompat.index.filenames import of_wheel
 from gradcompat.index.folders import path_of
@@ -22,7 +23,6 @@ from gradcompat.index.metadata import CoreMetadata, parse_metadata
 from gradcompat.index.ranges import remote_file
 from gradcompat.index.transport import TooLarge, Transport
 from gradcompat.model.release import Distribution
-from gradcompat.regular_files import open_regular
 
 # The beginning of an sdist, in which PKG-INFO stands as a rule.
 _HEAD = 64 * 1024

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from gradcompat.model.release import Requirers
-from gradcompat.names import NAME, normalise
+from gradcompat.requirements.names import NAME, normalise
 
 _REQUIRED = re.compile(rf"\s*({NAME})\s*(\[)?")
 # What holds for an extra alone: none of the ways in which a marker could hold without one.

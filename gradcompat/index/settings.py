@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from gradcompat.errors import Malformed, NotFound, UsageError
 from gradcompat.formats.document import Document, read_document
 from gradcompat.index.credentials import redact_url
-from gradcompat.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 Strategy = Literal["all", "first"]
 

@@ -20,7 +20,7 @@ from packaging.version import InvalidVersion, Version
 from gradcompat.errors import IndexUnavailable
 from gradcompat.index.requirers import requirers_from
 from gradcompat.model.release import Release, Requirers
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 
 SHIPPED = Path(__file__).with_name("snapshot.zip")
 FORMAT = 2

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
 
-from gradcompat.atomic_file import write_atomically
 from gradcompat.errors import IndexUnavailable
+from gradcompat.files.atomic_file import write_atomically
 from gradcompat.index.requirers import requirers_among, requirers_as_json
 from gradcompat.index.snapshot import FORMAT, HEADER, REQUIRERS, SDIST, YANKED
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.release import Catalogue, Release
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 # From this day on requirements are kept. Each costs a request or two, and hardly any set that is trained with today has
 # older releases, of which the rest is kept.

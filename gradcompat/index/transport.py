@@ -24,7 +24,7 @@ from gradcompat.errors import IndexUnavailable
 from gradcompat.index.credentials import Credential, redact_url
 from gradcompat.index.limits import DEFAULTS, Limits
 from gradcompat.index.location import named, origin
-from gradcompat.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 _RETRIED = frozenset({408, 429, 500, 502, 503, 504})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})

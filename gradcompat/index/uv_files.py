@@ -17,7 +17,7 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.toml_places import TomlPlaces
 from gradcompat.formats.toml_text import parse
 from gradcompat.index.settings import Origin, Places, read_settings
-from gradcompat.lazy_dataclasses import dataclass, field, replace
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

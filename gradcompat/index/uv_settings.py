@@ -15,8 +15,8 @@ from typing import Any
 from gradcompat.index.settings import Origin, Places, Settings, StatedIndex, Strategy, index_url
 from gradcompat.index.timestamps import moment
 from gradcompat.index.uv_files import Table, find_files
-from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 _STRATEGIES: Mapping[str, Strategy] = {
     "first-index": "first",

@@ -18,8 +18,8 @@ from gradcompat.model.probe import ProbeSpec, Row
 from gradcompat.recipes.run_settings import CLASSES
 from gradcompat.recipes.table import BY_NAME
 from gradcompat.recipes.verdict import judge, wrong_values
+from gradcompat.requirements.versions import locate
 from gradcompat.truth import Truth
-from gradcompat.versions import locate
 
 RECIPE = "accumulation_equivalence"
 _USES, _TAKES = "model.uses_num_items_in_batch", "model.forward_takes_kwargs"

@@ -22,7 +22,7 @@ from gradcompat.knowledge.schema import (
     VersionRemedy,
     number,
 )
-from gradcompat.symbol_patterns import arguments_in_words, is_call
+from gradcompat.terms.symbol_patterns import arguments_in_words, is_call
 
 FORMAT = 1
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gradcompat.errors import KnowledgeError
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.lazy_patterns import lazy_pattern
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
+from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 GROUP = "gradcompat.knowledge"
 PUBLIC = "gradcompat-knowledge"

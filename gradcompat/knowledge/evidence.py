@@ -18,7 +18,7 @@ from gradcompat.model.issue import Combination, Issue, IssueProbe, PackageTerm
 from gradcompat.model.probe import Outcome, ProbeSpec, Row
 from gradcompat.recipes.table import recipe_of
 from gradcompat.recipes.verdict import judge
-from gradcompat.versions import ALL, Cut, VersionSet, any_of
+from gradcompat.requirements.versions import ALL, Cut, VersionSet, any_of
 
 Verdicts = Mapping[Version, Outcome]
 

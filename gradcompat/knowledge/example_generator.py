@@ -10,7 +10,7 @@ from typing import Any
 from packaging.version import Version
 
 from gradcompat.knowledge.schema import COMPARISON, number
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 from gradcompat.vocabulary import KEYS
 
 Example = dict[str, Any]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradcompat.model.environment import Environment, Location, Package, Setting
-from gradcompat.names import normalise
-from gradcompat.symbol_patterns import SYMBOLS_KEY, settings_of_use
+from gradcompat.requirements.names import normalise
+from gradcompat.terms.symbol_patterns import SYMBOLS_KEY, settings_of_use
 from gradcompat.vocabulary import KEYS
 
 _HERE = Location(path="example")

@@ -12,7 +12,7 @@ from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Combination, Issue, PackageTerm
 from gradcompat.model.report import Newer
-from gradcompat.versions import parse_version
+from gradcompat.requirements.versions import parse_version
 
 
 def newer(environment: Environment, breaks: Sequence[Issue], base: KnowledgeBase) -> tuple[Newer, ...]:

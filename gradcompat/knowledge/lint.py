@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from packaging.version import Version
 
-from gradcompat.class_facts import with_class_facts
 from gradcompat.knowledge.class_readings import disagreements
 from gradcompat.knowledge.compile import compile_record, compile_records
 from gradcompat.knowledge.evidence import Yardstick, contradictions, explained, unproved
@@ -24,14 +23,15 @@ from gradcompat.knowledge.records import Authored, Problem
 from gradcompat.knowledge.review_horizon import spoken_of
 from gradcompat.knowledge.row_faults import faults
 from gradcompat.knowledge.schema import SHIPPED_PREFIX, Record, SettingRemedy, VersionRemedy
-from gradcompat.matcher import Names, match
+from gradcompat.matching.matcher import Names, match
 from gradcompat.model.environment import Environment, Location
 from gradcompat.model.issue import Combination, Issue, PackageAbsentTerm, PackageTerm
 from gradcompat.model.probe import Row
-from gradcompat.names import normalise
 from gradcompat.quotation import quoted
-from gradcompat.term_keys import key_of
-from gradcompat.versions import VersionSet, parse_version
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import VersionSet, parse_version
+from gradcompat.terms.class_facts import with_class_facts
+from gradcompat.terms.term_keys import key_of
 
 
 def is_own(authored: Authored) -> bool:

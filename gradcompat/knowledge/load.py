@@ -10,8 +10,7 @@ from typing import Any, overload
 
 from gradcompat.errors import KnowledgeError
 from gradcompat.knowledge.range_index import RangeIndex, index_of
-from gradcompat.lazy_dataclasses import dataclass, field, replace
-from gradcompat.matcher import Names
+from gradcompat.matching.matcher import Names
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import (
@@ -38,7 +37,8 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.model.knowledge_source import KnowledgeSource
-from gradcompat.versions import VersionSet, Window, locate
+from gradcompat.requirements.versions import VersionSet, Window, locate
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 FORMAT = 1
 TOLD_FROM = "summary"  # the first key of a compiled record that matching does not need

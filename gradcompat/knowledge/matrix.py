@@ -16,7 +16,7 @@ from gradcompat.model.probe import Measurement, Outcome, ProbeSpec, Row
 from gradcompat.recipes.recipe import Recipe
 from gradcompat.recipes.table import BY_NAME
 from gradcompat.recipes.verdict import judge, wrong_values
-from gradcompat.versions import parse_version
+from gradcompat.requirements.versions import parse_version
 
 SHIPPED = Path(__file__).parent / "measured.json"
 FORMAT = 2

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gradcompat.atomic_file import write_atomically
 from gradcompat.errors import KnowledgeError
+from gradcompat.files.atomic_file import write_atomically
+from gradcompat.files.regular_files import read_regular
 from gradcompat.model.probe import Measurement, ProbeSpec, Row
-from gradcompat.regular_files import read_regular
-from gradcompat.versions import parse_version
+from gradcompat.requirements.versions import parse_version
 
 if sys.platform != "win32":
     import fcntl

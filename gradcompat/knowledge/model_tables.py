@@ -9,7 +9,7 @@ from gradcompat.model.class_fact import ClassFact
 from gradcompat.releases.answers import Stretch
 from gradcompat.releases.models import ModelFacts
 from gradcompat.releases.table import table_of
-from gradcompat.versions import ALL, VersionSet, any_of
+from gradcompat.requirements.versions import ALL, VersionSet, any_of
 
 # The package whose Trainer hands a count over to the classes of its own.
 PACKAGE = "transformers"

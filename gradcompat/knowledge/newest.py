@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from gradcompat.knowledge.matrix import label_of, release_key
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.model.probe import ProbeSpec, Row
 from gradcompat.recipes.table import BY_NAME, uses
 from gradcompat.recipes.verdict import judge, wrong_values
-from gradcompat.versions import parse_version
+from gradcompat.requirements.versions import parse_version
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,9 +37,9 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.model.release import Catalogue, Release
-from gradcompat.term_keys import single_package
+from gradcompat.requirements.versions import BELOW, VersionSet, any_of, locate
+from gradcompat.terms.term_keys import single_package
 from gradcompat.truth import Truth
-from gradcompat.versions import BELOW, VersionSet, any_of, locate
 
 SCHEMA_VERSION = "1.7.5"
 ECOSYSTEM = "PyPI"

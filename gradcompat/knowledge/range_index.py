@@ -13,7 +13,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from gradcompat.versions import BELOW, VersionSet, Window
+from gradcompat.requirements.versions import BELOW, VersionSet, Window
 
 # Canonical name → where its versions sit; None for one that nobody can place.
 Listed = Mapping[str, frozenset[Window | None]]

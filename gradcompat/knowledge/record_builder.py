@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.records import messages
 from gradcompat.knowledge.schema import COMPARISON, Record
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES, parse_value
 
 _CONDITION = re.compile(r"\s*([a-z][a-z0-9_.]*)\s*(>=|<=|!=|=|>|<)\s*(\S.*?)\s*")

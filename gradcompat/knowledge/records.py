@@ -11,10 +11,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from gradcompat.errors import KnowledgeError, Malformed
+from gradcompat.files.regular_files import read_regular
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse
 from gradcompat.knowledge.schema import ClassFact, Horizon, Knowledge, PackageFacts, Record
 from gradcompat.quotation import parser_reason, quoted
-from gradcompat.regular_files import read_regular
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
 
 MAX_NODES = 1_000_000  # a short file could ask for billions

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gradcompat.model.probe import Row
-from gradcompat.names import normalise
 from gradcompat.recipes.table import BY_NAME
-from gradcompat.versions import parse_version
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import parse_version
 
 
 def faults(rows: Iterable[Row]) -> Iterator[str]:

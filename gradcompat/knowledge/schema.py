@@ -17,18 +17,18 @@ from pydantic import (
     model_validator,
 )
 
-from gradcompat.call_patterns import read_pattern
-from gradcompat.calls import read_call
 from gradcompat.errors import ProbeUnavailable
 from gradcompat.model.class_fact import CLASS_FACTS
 from gradcompat.model.issue import Basis, Checked, Level
 from gradcompat.model.probe import ProbeSpec
-from gradcompat.names import normalise
 from gradcompat.quotation import parser_reason, quoted
 from gradcompat.recipes.table import recipe_of
-from gradcompat.symbol_patterns import is_call
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import ALL, VersionSet, parse_version
 from gradcompat.symptom_parts import unmatchable
-from gradcompat.versions import ALL, VersionSet, parse_version
+from gradcompat.terms.call_patterns import read_pattern
+from gradcompat.terms.calls import read_call
+from gradcompat.terms.symbol_patterns import is_call
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
 
 # `GC` is the prefix of what ships with gradcompat; somebody's own records have another one.

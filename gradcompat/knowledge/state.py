@@ -16,11 +16,11 @@ from gradcompat.knowledge.ranges import verdicts_of
 from gradcompat.knowledge.records import Authored
 from gradcompat.knowledge.review_horizon import named, packages_of
 from gradcompat.knowledge.schema import Horizon, Record
-from gradcompat.matcher import Names
+from gradcompat.matching.matcher import Names
 from gradcompat.model.issue import LEVELS, Issue, PackageTerm
 from gradcompat.model.knowledge_state import KnowledgeState, PackageState, Unchecked
 from gradcompat.model.probe import Row
-from gradcompat.versions import ALL, VersionSet, parse_version
+from gradcompat.requirements.versions import ALL, VersionSet, parse_version
 
 # From the strongest to the weakest; the last two are what others say.
 BASES = ("measured", "wheels", "tags", "release-notes", "reported")

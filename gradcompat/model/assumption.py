@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 # The facts that a class decides. A run may also state them itself, where the class is its own.
 CLASS_FACTS = ("model.uses_num_items_in_batch", "model.forward_takes_kwargs", "model.of_library")

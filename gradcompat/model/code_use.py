@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from typing import Literal
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 UseKind = Literal["import", "attribute", "keyword", "option", "key"]
 
@@ -60,8 +60,8 @@ class ProjectCode:
 
     Attributes:
         uses: each place once.
-        calls: what programs that train nothing call, with the arguments (:mod:`gradcompat.calls`), and use: somebody
-            runs them, which is a presumption at most.
+        calls: what programs that train nothing call, with the arguments (:mod:`gradcompat.terms.calls`), and use:
+            somebody runs them, which is a presumption at most.
     """
 
     uses: tuple[CodeUse, ...] = ()

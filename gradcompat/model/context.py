@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.files.root import Root
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
-from gradcompat.root import Root
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.model.knowledge_source import KnowledgeSource
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

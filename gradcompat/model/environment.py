@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from gradcompat.lazy_dataclasses import dataclass, field
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.quotation import built_for
 from gradcompat.redaction import redact
+from gradcompat.startup.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from gradcompat.model.release_question import ReleaseQuestion

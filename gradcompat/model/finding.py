@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.issue import Issue, Remedy, Term
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from gradcompat.model.plan import Change

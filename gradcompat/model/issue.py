@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from gradcompat.lazy_dataclasses import dataclass, field
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from gradcompat.model.probe import ProbeSpec
@@ -65,7 +65,7 @@ class SymbolTerm:
     """The training code uses one of these symbols (``transformers.Adafactor``).
 
     Attributes:
-        symbols: patterns of names and of calls (:mod:`gradcompat.symbol_patterns`).
+        symbols: patterns of names and of calls (:mod:`gradcompat.terms.symbol_patterns`).
         arguments: what the first of them asks of the arguments, in words; empty for a name.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

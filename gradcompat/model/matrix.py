@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.probe import Outcome, ProbeSpec
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

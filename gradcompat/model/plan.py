@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.environment import Location, SettingValue
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 ChangeKind = Literal["upgrade", "downgrade", "add"]
 

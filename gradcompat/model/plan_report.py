@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.environment import Skipped
 from gradcompat.model.issue import Level
 from gradcompat.model.plan import Plan
 from gradcompat.model.report import ReportedFinding
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

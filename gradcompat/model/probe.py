@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from gradcompat.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 Outcome = Literal["reproduced", "not_reproduced", "inconclusive", "skipped"]
 ParameterValue = bool | int | float | str

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from packaging.version import Version
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.probe import Outcome
-from gradcompat.versions import ABOVE, BELOW, VersionSet
+from gradcompat.requirements.versions import ABOVE, BELOW, VersionSet
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

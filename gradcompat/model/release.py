@@ -7,7 +7,7 @@ from typing import Protocol
 
 from packaging.version import Version
 
-from gradcompat.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.versions import ALL, VersionSet, locate
+from gradcompat.requirements.versions import ALL, VersionSet, locate
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 Operator = Literal["<", "<=", "==", "!=", ">", ">=", "startswith", "not startswith"]
 # How a version is looked at: by the order of PEP 440, as the text that it is, as numbers between dots.

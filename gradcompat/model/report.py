@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import LEVELS, Level
 from gradcompat.model.knowledge_source import KnowledgeSource
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from gradcompat.model.probe import Outcome, ProbeResult

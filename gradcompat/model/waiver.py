@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location
 from gradcompat.model.issue import Level
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from packaging.version import Version
 
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.issue import Issue, VersionRemedy
 from gradcompat.model.plan import Alternative
 from gradcompat.planner.assignment_issues import Judge
@@ -16,6 +15,7 @@ from gradcompat.planner.remedies import code_for, settings_for
 from gradcompat.planner.requirements import allows
 from gradcompat.planner.search import Outcome, Search, Terms
 from gradcompat.planner.universe import Candidate, Universe
+from gradcompat.startup.lazy_dataclasses import replace
 
 _LIMIT = 400
 _MOST_SEARCHES = 8

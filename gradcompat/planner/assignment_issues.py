@@ -16,8 +16,7 @@ from math import prod
 
 from packaging.version import Version
 
-from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import (
+from gradcompat.matching.matcher import (
     MAX_CHOICES,
     Listed,
     Listing,
@@ -34,9 +33,10 @@ from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, PackageTerm
 from gradcompat.planner.request import Request
 from gradcompat.planner.universe import Universe
-from gradcompat.term_keys import key_of
+from gradcompat.requirements.versions import BELOW, Cut, VersionSet, window_of
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
+from gradcompat.terms.term_keys import key_of
 from gradcompat.truth import Truth
-from gradcompat.versions import BELOW, Cut, VersionSet, window_of
 
 Assignment = Mapping[str, Version]
 # An issue that has to go and is there, with the packages that take part.

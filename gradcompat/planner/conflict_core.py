@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.issue import LEVELS, Issue
 from gradcompat.planner.assignment_issues import Judge
 from gradcompat.planner.search import Fact, Outcome, Search, Terms
 from gradcompat.planner.universe import Universe
+from gradcompat.startup.lazy_dataclasses import replace
 
 # A core is made smaller by searching without each of its facts. More facts than this are shown as they are, and a
 # search that takes longer keeps its fact.

@@ -26,12 +26,12 @@ from collections.abc import Mapping
 
 from packaging.version import Version
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.messages import counted, joined
 from gradcompat.model.issue import LEVELS
 from gradcompat.planner.assignment_issues import Assignment, Judge
 from gradcompat.planner.families import BUILT_AGAINST_TORCH, new_interface
 from gradcompat.planner.universe import MAJOR, MINOR, PATCH, Candidate, Universe
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 Cost = tuple[int, int, int, tuple[int, ...], int, tuple[int, int, int], int, int, int, int, int]
 

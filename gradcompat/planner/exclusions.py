@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradcompat.errors import IndexUnavailable
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.matcher import Names
+from gradcompat.matching.matcher import Names
 from gradcompat.model.issue import Issue
 from gradcompat.model.release import Catalogue
-from gradcompat.term_keys import single_package
-from gradcompat.versions import ABOVE, BELOW, Cut, VersionSet, any_of
+from gradcompat.requirements.versions import ABOVE, BELOW, Cut, VersionSet, any_of
+from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.terms.term_keys import single_package
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,7 @@ from packaging.version import Version
 from resolvelib import AbstractProvider, BaseReporter, ResolutionImpossible, ResolutionTooDeep, Resolver
 
 from gradcompat.budget import Budget
-from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import Names
+from gradcompat.matching.matcher import Names
 from gradcompat.messages import joined
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue
@@ -26,6 +25,7 @@ from gradcompat.planner.request import Request
 from gradcompat.planner.requirements import Need, allows
 from gradcompat.planner.target import described
 from gradcompat.planner.universe import Universe
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 # Among this many of the newest releases, the one with the fewest open conditions is taken; further back, old age
 # would look like health: nobody has looked for the defects of old releases as hard.

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from gradcompat.budget import Budget
-from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.matcher import Names, View
+from gradcompat.matching.matcher import Names, View
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding
@@ -35,6 +34,7 @@ from gradcompat.planner.request import Request
 from gradcompat.planner.search import Outcome, Search, Terms
 from gradcompat.planner.target import described
 from gradcompat.planner.universe import Candidate, Universe
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 
 @dataclass(slots=True)

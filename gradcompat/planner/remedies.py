@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.matcher import STRATEGY_KEY
+from gradcompat.matching.matcher import STRATEGY_KEY
 from gradcompat.messages import line_with
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import CodeRemedy, Issue, SettingRemedy
 from gradcompat.model.plan import CodeChange, SettingChange
 from gradcompat.planner.assignment_issues import Assignment, Judge, applied
-from gradcompat.remedy_settings import is_taken, with_setting
-from gradcompat.term_keys import key_of
+from gradcompat.planner.remedy_settings import is_taken, with_setting
+from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.terms.term_keys import key_of
 
 Runs = tuple[Environment, ...]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.issue import LEVELS, Issue, Level
 from gradcompat.model.release import Target
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 # States that are looked at before a search gives up proving that its answer is the smallest. No clock: the same
 # question has the same answer on a slow machine.

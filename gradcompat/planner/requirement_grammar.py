@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from packaging.markers import Marker
 from packaging.requirements import Requirement
 
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 
 
 def parsed(line: str, environment: Mapping[str, str]) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from gradcompat import specifiers
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.markers import PLAIN_VARIABLES, holding_extras, parse_marker
 from gradcompat.model.release import Target
-from gradcompat.names import NAME, normalise
 from gradcompat.planner.target import marker_environment
+from gradcompat.requirements import specifiers
+from gradcompat.requirements.markers import PLAIN_VARIABLES, holding_extras, parse_marker
+from gradcompat.requirements.names import NAME, normalise
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 _LONGEST = 10_000
 # A marker that can only hold with one extra: that alone, or joined by `and` to what else has to hold.

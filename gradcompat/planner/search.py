@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from packaging.version import Version
 
-from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.issue import Issue
 from gradcompat.planner.assignment_issues import Hit, Judge
 from gradcompat.planner.cost import Cost, Pending, Pricing, Vector, versions
 from gradcompat.planner.families import relatives
 from gradcompat.planner.requirements import Need, allows
 from gradcompat.planner.universe import Candidate, Universe
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 # Steps: what takes as long as so many questions to a record.
 _LOOKED_AT, _PRICED = 40, 20

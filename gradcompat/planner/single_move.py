@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gradcompat.budget import Budget
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.matcher import Names, View, packages_seen
+from gradcompat.matching.matcher import Names, View, packages_seen
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue
@@ -23,6 +22,7 @@ from gradcompat.planner.remedies import code_for, setting_for
 from gradcompat.planner.request import Request
 from gradcompat.planner.search import Search, Terms
 from gradcompat.planner.universe import Universe
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,10 @@ from typing import Literal
 
 from packaging.version import Version
 
-from gradcompat.markers import may_hold, parse_marker
 from gradcompat.model.environment import Package
 from gradcompat.model.release import Release, Target
-from gradcompat.specifiers import allows
+from gradcompat.requirements.markers import may_hold, parse_marker
+from gradcompat.requirements.specifiers import allows
 
 Fit = Literal["wheel", "sdist"]
 

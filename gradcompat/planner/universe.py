@@ -13,18 +13,18 @@ from packaging.version import InvalidVersion, Version
 
 from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable
-from gradcompat.forks import Forks
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.matcher import Listing, Names, View
+from gradcompat.matching.forks import Forks
+from gradcompat.matching.matcher import Listing, Names, View
 from gradcompat.model.environment import Environment, Package
 from gradcompat.model.issue import Issue, PackageTerm, VersionRemedy
 from gradcompat.model.release import Catalogue, Release, Requirers
-from gradcompat.names import normalise
 from gradcompat.planner.issue_index import IssueIndex
 from gradcompat.planner.request import DEFAULT_STEPS, Request
 from gradcompat.planner.requirements import Need, Needs, allows, needs_of
 from gradcompat.planner.target import Fit, fit, is_there
-from gradcompat.versions import ABOVE, BELOW, VersionSet, parse_version, step
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import ABOVE, BELOW, VersionSet, parse_version, step
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 PATCH, MINOR, MAJOR = 0, 1, 2
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 FRAMEWORK_KEY = "training.framework"
 NO_TRAINER = "none"  # what drives the runs of code that was read and has none

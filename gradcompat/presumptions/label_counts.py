@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Setting
+from gradcompat.startup.lazy_dataclasses import replace
 
 LABELS_KEY = "data.unequal_labels"
 # Not ORPO and CPO, which add the mean over the tokens of the chosen answer.

@@ -1,7 +1,7 @@
 """What a run leaves out has the default of its trainer, in the release that is there.
 
-:mod:`gradcompat.defaults` is certain of a few of these, where the whole program was seen. For any other recognised run
-they are presumed: something that was not read may still set them.
+:mod:`gradcompat.terms.defaults` is certain of a few of these, where the whole program was seen. For any other
+recognised run they are presumed: something that was not read may still set them.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue
 from gradcompat.presumptions.engines import FRAMEWORK_KEY
 from gradcompat.releases.argument_defaults import Argument, Stated, agreed
+from gradcompat.requirements.versions import VersionSet, locate
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 from gradcompat.truth import Truth
-from gradcompat.versions import VersionSet, locate
 
 _TRAINER, _TRL, _LIGHTNING = "transformers.Trainer", "trl", "lightning"
 _SENTENCES = "sentence-transformers"  # its arguments derive from those of transformers, and set none of these

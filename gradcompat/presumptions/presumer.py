@@ -6,10 +6,6 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
 
-from gradcompat.class_facts import LOSS_KEY, METHOD_KEY, has_own_loss
-from gradcompat.comparison import named, satisfies, texts
-from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.messages import entry_text, joined, value_text, versions_text
 from gradcompat.model.environment import Location, Package, Setting, SettingValue
 from gradcompat.model.issue import (
@@ -24,13 +20,18 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
-from gradcompat.name_patterns import any_matches
 from gradcompat.presumptions.auto_classes import cannot_give, gives
 from gradcompat.presumptions.engines import ENGINES, FRAMEWORK_KEY, NO_TRAINER
 from gradcompat.presumptions.serving import SERVING
 from gradcompat.presumptions.symbol_words import in_words
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
-from gradcompat.symbol_patterns import (
+from gradcompat.requirements.versions import VersionSet, locate
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
+from gradcompat.terms.class_facts import LOSS_KEY, METHOD_KEY, has_own_loss
+from gradcompat.terms.comparison import named, satisfies, texts
+from gradcompat.terms.name_patterns import any_matches
+from gradcompat.terms.symbol_patterns import (
     CALLS_KEY,
     LIBRARIES_KEY,
     OPTIONAL_KEY,
@@ -45,9 +46,8 @@ from gradcompat.symbol_patterns import (
     truth_of_use,
     whole_library,
 )
-from gradcompat.term_keys import fact_of
+from gradcompat.terms.term_keys import fact_of
 from gradcompat.truth import Certainty, Truth
-from gradcompat.versions import VersionSet, locate
 
 _TODAY = 0.7  # how often a range is installed in its newest release
 _HALF = 0.5

@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from gradcompat.model.environment import Package, SettingValue
 from gradcompat.presumptions.usual import BROUGHT_BY
-from gradcompat.versions import parse_version
+from gradcompat.requirements.versions import parse_version
 
 
 def too_new(entries_of: Callable[[str], Iterable[Package]]) -> frozenset[SettingValue]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.presumptions.engines import FRAMEWORK_KEY, NO_TRAINER, named_engines
 from gradcompat.presumptions.label_counts import equal_labels
 from gradcompat.presumptions.serving import SERVING, serves
-from gradcompat.symbol_patterns import CALLS_KEY, LIBRARIES_KEY, SYMBOLS_KEY
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.terms.symbol_patterns import CALLS_KEY, LIBRARIES_KEY, SYMBOLS_KEY
 
 if TYPE_CHECKING:
     from gradcompat.model.code_use import CodeUse, ProjectCode

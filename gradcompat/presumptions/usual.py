@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.environment import SettingValue
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 Values = tuple[tuple[SettingValue, float], ...]
 

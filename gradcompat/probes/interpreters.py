@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from gradcompat.errors import ProbeUnavailable
-from gradcompat.programs import find_program
+from gradcompat.processes.executables import find_program
 
 
 def interpreter_of(named: str | None) -> Path:

@@ -24,7 +24,7 @@ from packaging.version import Version
 
 from gradcompat.errors import ProbeUnavailable
 from gradcompat.model.release import Catalogue, Release
-from gradcompat.programs import find_program
+from gradcompat.processes.executables import find_program
 
 _NEUTRAL = Path(__file__).parent  # a working folder that is not that of a project
 _BUILD_SECONDS = 600

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from gradcompat.model.probe import Row
 from gradcompat.probes.matrix import Task, measured
-from gradcompat.worker_process import Worker, WorkerDied
+from gradcompat.processes.worker_process import Worker, WorkerDied
 
 Result = TypeVar("Result")
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from gradcompat.model.environment import SettingValue
 from gradcompat.model.probe import ParameterValue, ProbeSpec
 from gradcompat.recipes.table import recipe_of
-from gradcompat.symbol_patterns import SYMBOLS_KEY, settings_of_use
+from gradcompat.requirements.versions import VersionSet, locate
+from gradcompat.terms.symbol_patterns import SYMBOLS_KEY, settings_of_use
 from gradcompat.truth import Truth
-from gradcompat.versions import VersionSet, locate
 
 Settings = Mapping[str, SettingValue]
 _Parameters = Mapping[str, ParameterValue]

@@ -7,7 +7,7 @@ from enum import Enum
 
 from packaging.version import Version
 
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 
 class Presence(Enum):

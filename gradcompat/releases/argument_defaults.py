@@ -9,12 +9,12 @@ from functools import lru_cache
 
 from packaging.version import Version
 
-from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.environment import SettingValue
 from gradcompat.releases.answers import Signature
 from gradcompat.releases.table import Beside, ReleaseTable, table_of
+from gradcompat.requirements.versions import VersionSet, Window
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 from gradcompat.truth import Truth
-from gradcompat.versions import VersionSet, Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

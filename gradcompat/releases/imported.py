@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.releases.lines import grouped
 from gradcompat.releases.runs import Run, stretches
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 # In place of the line of an import.
 UNSAID = -1

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from packaging.version import Version
 
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.releases.answers import ModelKeys, Parameter, Presence, Signature
 from gradcompat.releases.runs import Value
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 
 class Table(Protocol):

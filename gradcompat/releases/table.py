@@ -13,7 +13,6 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from gradcompat.names import normalise
 from gradcompat.releases.answers import ModelKeys, Need, Presence, Signature, SpreadNeed, Stretch
 from gradcompat.releases.imported import ImportGroup, import_groups, span, symbol_of
 from gradcompat.releases.lines import Line, runs_in, unpacked
@@ -21,6 +20,7 @@ from gradcompat.releases.models import ModelFacts, parsed
 from gradcompat.releases.runs import Growing, Run, Value, stretches, value_at, values_of
 from gradcompat.releases.signatures import model_keys, signature
 from gradcompat.releases.table_file import TableFile
+from gradcompat.requirements.names import normalise
 
 FOLDER = Path(__file__).parents[1] / "knowledge" / "releases"
 SUFFIX = ".table"

@@ -6,7 +6,6 @@ left out, and ``--all`` shows it.
 
 from __future__ import annotations
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.messages import assumptions_text, counted, entry_text, move_text, moves_text, remedy_text
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.finding import Advice, Finding, Reason
@@ -14,6 +13,7 @@ from gradcompat.model.issue import CodeRemedy, InstallRemedy, Issue, VersionReme
 from gradcompat.model.report import ReportedFinding
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.terminal import wrapped
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 LINES = 8  # of a block, at any width
 BASIS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcompat.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

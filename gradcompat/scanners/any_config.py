@@ -9,15 +9,15 @@ from importlib import import_module
 from pathlib import Path, PurePath
 
 from gradcompat.errors import Malformed, OutsideRoot, SourceError, Unrecognised
+from gradcompat.files.root import Root
 from gradcompat.formats import project_walk
 from gradcompat.formats.document import MAX_BYTES, Document, document_of, read_bytes, read_document
 from gradcompat.formats.lfs_pointer import size_of_content
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context, Override
 from gradcompat.model.environment import Location, Skipped
-from gradcompat.root import Root
 from gradcompat.scanners.registry import SCANNERS, candidates
 from gradcompat.scanners.unscanned import SHELL, could_train, largest
+from gradcompat.startup.lazy_dataclasses import replace
 
 _DOCUMENT_START = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.messages import NO_SUCH_VALUE
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 from gradcompat.vocabulary import KEYS
 
 # What tools write for "decide yourself".

@@ -14,8 +14,6 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from gradcompat.budget import Budget
-from gradcompat.class_facts import MODEL_KEY
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.context import Context, LaunchOption, OptionalUse, OptionDefault, OptionTest, Override, Unset
 from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
@@ -25,7 +23,9 @@ from gradcompat.scanners.configs.model_names import architecture_of
 from gradcompat.scanners.launches.launch_options import given_option, settings_of_option
 from gradcompat.scanners.launches.launched_calls import calls_of_tools, parsed_calls, with_launches
 from gradcompat.scanners.named_files import is_meant
-from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, name_of, truth_of_use
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
+from gradcompat.terms.class_facts import MODEL_KEY
+from gradcompat.terms.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, name_of, truth_of_use
 from gradcompat.truth import Truth
 
 # Files that are read again to compose configs as command lines say, for one environment.

@@ -23,8 +23,8 @@ from gradcompat.formats.fenced_blocks import (
     has_fences,
     without_blocks,
 )
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.startup.lazy_dataclasses import replace
 
 # Looser than PEP 440: conda has `9e`, and a branch of a fork is called after the release that it left.
 _VERSION = re.compile(r"[vr]?\d[\w.+!~*-]{0,199}")

@@ -14,12 +14,12 @@ import re
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse_mapping
-from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.sources import requirements
 from gradcompat.sources.conda_spec import parse_archive, parse_spec
 from gradcompat.sources.joint_ranges import jointly
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 _MAX_LINES = 15_000  # aliases make a short file list as many as it likes
 _RELEASE = re.compile(r"==(\d+\.\d+(?:\.\d+)?)\.\*")

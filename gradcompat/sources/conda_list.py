@@ -11,10 +11,10 @@ import re
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.environment import Environment, Location, Package, Skipped
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 from gradcompat.sources.conda_spec import parse_spec, platform_of
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 _HEADING = re.compile(r"#?\s*(?:Name|Package)\s+Version\s+Build\b")
 _PLATFORM = re.compile(r"#\s*platform:\s*(\S+)")

@@ -10,8 +10,8 @@ from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse_mapping
 from gradcompat.model.environment import Environment, Location, Package, Skipped, SourceKind
-from gradcompat.names import normalise
 from gradcompat.quotation import quoted
+from gradcompat.requirements.names import normalise
 from gradcompat.sources.conda_spec import parse_archive, platform_of
 from gradcompat.sources.requirement import parse_requirement
 

@@ -11,10 +11,10 @@ import os
 import re
 from collections.abc import Iterable
 
-from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.environment import Location, Package, Skipped
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 from gradcompat.sources.distributions import Distribution, printable
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 _MAX_RECORD = 64 * 1024 * 1024
 _METADATA_FOLDER = re.compile(rb'"[^"\n]*-packages/([^"/\n]+\.(?:dist-info|egg-info))[/"]')

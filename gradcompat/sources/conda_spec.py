@@ -11,7 +11,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 
 # Nothing that is meant to be installed is longer, and Python converts no number of more than 4,300 digits.
 _MAX_LENGTH = 1000

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Package
-from gradcompat.versions import VersionSet, parse_version
+from gradcompat.requirements.versions import VersionSet, parse_version
+from gradcompat.startup.lazy_dataclasses import replace
 
 # Of one name. To leave one out is true, if less exact; to combine thousands with thousands would take all memory.
 _MAX = 10

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gradcompat.formats.toml_places import TomlPlaces
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.sources.requirement import parse_requirement
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 Result = Package | Skipped
 

@@ -11,10 +11,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.environment import Location, Package, Skipped, SourceKind
-from gradcompat.names import normalise
-from gradcompat.versions import parse_version
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import parse_version
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 _HEAD = 1024  # name and version stand in the first hundred bytes as a rule
 _MAX_HEADERS = 1024 * 1024

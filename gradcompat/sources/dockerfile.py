@@ -18,12 +18,11 @@ from functools import partial
 from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats.document import Document
 from gradcompat.formats.shell import Command, Variables, Word, known_value, split
-from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.messages import BEST_EFFORT
 from gradcompat.model.environment import Environment, Location, Package, Skipped
-from gradcompat.names import normalise
 from gradcompat.quotation import quoted
 from gradcompat.quotation import reference as quoted_reference
+from gradcompat.requirements.names import normalise
 from gradcompat.sources.build_contexts import build_contexts
 from gradcompat.sources.ngc_images import range_of_image, torch_of_image
 from gradcompat.sources.pip_command import (
@@ -37,6 +36,7 @@ from gradcompat.sources.pip_command import (
     read_script,
     variable,
 )
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 _ESCAPE = re.compile(r"#\s*escape\s*=\s*([\\`])\s*", re.IGNORECASE)
 _DIRECTIVE = re.compile(r"#\s*[A-Za-z]+\s*=")

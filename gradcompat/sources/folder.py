@@ -8,13 +8,13 @@ from pathlib import Path
 
 from gradcompat.dependency_formats import BY_KIND, Format, by_name, is_resolved_by_lock, says_enough
 from gradcompat.errors import NotFound
+from gradcompat.files.root import Root, is_link_outside, root_of_file
 from gradcompat.formats import project_walk
 from gradcompat.formats.document import read_bytes
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Location, Skipped
-from gradcompat.root import Root, is_link_outside, root_of_file
 from gradcompat.sources.workspace import lock_above
+from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # What declares the requirements of a project, and not an environment of its own.
 _OF_PROJECTS = frozenset({"pyproject.toml", "setup.cfg", "setup.py"})

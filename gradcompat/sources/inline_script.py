@@ -11,11 +11,11 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.formats.toml_places import TomlPlaces
 from gradcompat.formats.toml_text import parse
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.sources.declared import Declared
 from gradcompat.sources.joint_ranges import jointly
 from gradcompat.sources.uv_tables import from_uv_sources, overridden, uv_additions, uv_overrides
+from gradcompat.startup.lazy_dataclasses import replace
 
 _START = "# /// script"
 _END = "# ///"

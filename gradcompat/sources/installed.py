@@ -16,11 +16,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gradcompat.errors import NotFound, SourceError
-from gradcompat.lazy_dataclasses import replace
+from gradcompat.files.regular_files import read_regular
 from gradcompat.model.environment import Environment, Location, Skipped
-from gradcompat.regular_files import read_regular
 from gradcompat.sources.conda_prefix import CondaPrefix, merge, read_conda_meta
 from gradcompat.sources.distributions import Folder, printable, read
+from gradcompat.startup.lazy_dataclasses import replace
 
 _PYTHON_FOLDER = re.compile(r"(?:python|pypy)(3(?:\.\d+)?)t?")
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+(?:(?:a|b|rc)\d+)?)?")

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradcompat.errors import NotFound, SourceError
-from gradcompat.programs import find_program
-from gradcompat.regular_files import read_regular
+from gradcompat.files.regular_files import read_regular
+from gradcompat.processes.executables import find_program
 
 TIME_LIMIT = 10.0  # seconds; a cold start from a network file system takes two
 

@@ -13,9 +13,9 @@ from itertools import combinations, product
 
 from packaging.version import Version
 
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Package, Skipped
-from gradcompat.versions import VersionSet, all_of, parse_version
+from gradcompat.requirements.versions import VersionSet, all_of, parse_version
+from gradcompat.startup.lazy_dataclasses import replace
 
 _MOST_LINES = 50  # of one name; more are left as they are
 _MOST_CLAUSES = 1_000  # in the lines of one name; more are left as they are

@@ -14,8 +14,8 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.formats.toml_text import TablePlaces
 from gradcompat.model.environment import Location, Package, Skipped
-from gradcompat.names import normalise
 from gradcompat.quotation import quoted
+from gradcompat.requirements.names import normalise
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _MAX_LENGTH = 200  # no name and no version is longer; Python converts no number of more than 4,300 digits

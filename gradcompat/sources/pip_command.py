@@ -15,14 +15,14 @@ from pathlib import PurePath
 from gradcompat.errors import NotFound, OutsideRoot, SourceError
 from gradcompat.formats.document import Document, read_beside
 from gradcompat.formats.shell import Command, Variables, Word, commands
-from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.environment import Location, Package, Skipped
-from gradcompat.names import normalise
 from gradcompat.quotation import quoted, reference
+from gradcompat.requirements.names import normalise
 from gradcompat.sources import requirements
 from gradcompat.sources.conda_spec import parse_spec
 from gradcompat.sources.requirement import name_of, parse_requirement
 from gradcompat.sources.torch_index import built_for_variant, variant_of, variants_beside
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 MAX_SCRIPT = 256 * 1024  # characters
 _MAX_NESTED = 4  # of `bash -c`

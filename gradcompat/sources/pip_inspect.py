@@ -12,8 +12,8 @@ from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
 from gradcompat.model.environment import Environment, Package, Skipped, SourceKind
-from gradcompat.names import normalise
 from gradcompat.quotation import quoted
+from gradcompat.requirements.names import normalise
 
 SUPPORTED = ("0", "1")
 

@@ -16,9 +16,9 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
 from gradcompat.formats.pasted_text import PastedLine, pasted_lines
 from gradcompat.model.environment import Environment, Package, Skipped, SourceKind
-from gradcompat.names import normalise
 from gradcompat.quotation import quoted
-from gradcompat.versions import parse_version
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import parse_version
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _HEADER = re.compile(r"\s*Package\s+Version(?:\s+(.*))?")

@@ -14,8 +14,8 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
 from gradcompat.model.environment import Environment, Location, Package, Skipped, SourceKind
 from gradcompat.quotation import quoted
+from gradcompat.requirements.versions import VersionSet
 from gradcompat.sources.lock_entries import is_tag, marker_or_none, read_pin, split, text_or_none
-from gradcompat.versions import VersionSet
 
 SUPPORTED = 6
 

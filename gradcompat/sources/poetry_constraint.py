@@ -6,7 +6,7 @@ import re
 
 from packaging.version import InvalidVersion, Version
 
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 
 _MAX_LENGTH = 1000  # Python converts no number of more than 4,300 digits
 # Between clauses there is a comma or only a blank: `>=1.0 <2.0`.
@@ -23,7 +23,7 @@ def exact_version(constraint: str) -> str | None:
 
 
 def specifier(constraint: str) -> str | None:
-    """The constraint as :meth:`gradcompat.versions.VersionSet.parse` reads it, or None if it means nothing.
+    """The constraint as ``VersionSet.parse`` reads it, or None if it means nothing.
 
     >>> specifier("^0.3.1 || ~2.4")
     '>=0.3.1,<0.4 || >=2.4,<2.5'

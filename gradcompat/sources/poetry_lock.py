@@ -14,8 +14,8 @@ from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.toml_text import parse
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
-from gradcompat.names import normalise
 from gradcompat.quotation import quoted
+from gradcompat.requirements.names import normalise
 from gradcompat.sources.lock_entries import Pin, is_tag, marker_or_none, read_entries, text_or_none, texts
 
 _SUPPORTED = re.compile(r"[12](?:\.\d+)*")

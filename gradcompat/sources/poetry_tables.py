@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Location, Package, Skipped
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 from gradcompat.sources.declared import Declared, Result, link_of, linked
 from gradcompat.sources.lock_entries import marker_or_none, read_pin, texts
 from gradcompat.sources.poetry_constraint import exact_version, specifier
+from gradcompat.startup.lazy_dataclasses import replace
 
 _CLAUSE = re.compile(r"([<>=!~]+)(.+)")
 

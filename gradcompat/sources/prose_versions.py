@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.requirements.spoken_names import package_called, pattern_of_names
 from gradcompat.sources.typed_versions import TypedVersion
-from gradcompat.spoken_names import package_called, pattern_of_names
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _NAME = rf"({pattern_of_names()}|[Pp]ython)"
 _BESIDE = r"\s{0,3}(?:===?|=|:|@)\s{0,3}|\s{1,3}(?:\(|[Vv]ersion:?\s{1,3})?"

@@ -13,10 +13,10 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from gradcompat.model.environment import Location, Package, Skipped, SourceKind
-from gradcompat.names import normalise
 from gradcompat.quotation import quoted
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import VersionSet, parse_version
 from gradcompat.sources.requirement import version_of_tag
-from gradcompat.versions import VersionSet, parse_version
 
 # Nothing that is meant to be installed is longer.
 _MAX_LENGTH = 1000

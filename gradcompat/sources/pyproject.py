@@ -14,10 +14,9 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.formats.toml_places import TomlPlaces
 from gradcompat.formats.toml_text import parse
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
-from gradcompat.names import normalise
 from gradcompat.quotation import quoted, reference
+from gradcompat.requirements.names import normalise
 from gradcompat.sources.conda_spec import parse_spec
 from gradcompat.sources.declared import Declared, Result
 from gradcompat.sources.joint_ranges import jointly
@@ -25,6 +24,7 @@ from gradcompat.sources.lock_entries import texts
 from gradcompat.sources.poetry_tables import read_poetry
 from gradcompat.sources.requirement import name_of
 from gradcompat.sources.uv_tables import from_uv_sources, overridden, uv_additions, uv_overrides
+from gradcompat.startup.lazy_dataclasses import replace
 
 MOST_REQUIREMENTS = 5_000
 _TABLES = frozenset({"project", "build-system", "tool", "dependency-groups"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gradcompat.dependency_formats import FORMATS
-from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _HEAD = 256 * 1024  # characters that are looked at
 # `name==1.0`, as no other format has lines; their signatures are not compiled where all lines are like that.

@@ -15,18 +15,18 @@ import re
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.pasted_text import PastedLine, pasted_lines
-from gradcompat.gpu_names import Gpu, gpus_in
-from gradcompat.lazy_dataclasses import dataclass, field, replace
-from gradcompat.lazy_patterns import lazy_pattern
+from gradcompat.host.gpu_names import Gpu, gpus_in
 from gradcompat.model.environment import Environment, Location, Package, Setting, Skipped, SourceKind
-from gradcompat.names import normalise
 from gradcompat.quotation import quoted
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.spoken_names import package_called
+from gradcompat.requirements.versions import parse_version
 from gradcompat.sources.pip_list import read_blocks, read_tables
 from gradcompat.sources.prose_versions import mentions
 from gradcompat.sources.requirement import parse_requirement
 from gradcompat.sources.typed_versions import typed_list
-from gradcompat.spoken_names import package_called
-from gradcompat.versions import parse_version
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _MAX_LINE = 2000
 _MAX_VERSION = 100

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from gradcompat.lazy_dataclasses import dataclass, replace
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Location, Package, Skipped, SourceKind
-from gradcompat.names import NAME, normalise
 from gradcompat.redaction import is_token, redact
-from gradcompat.specifiers import PLAIN_CLAUSE, PLAIN_VERSION
-from gradcompat.versions import VersionSet, parse_version
+from gradcompat.requirements.names import NAME, normalise
+from gradcompat.requirements.specifiers import PLAIN_CLAUSE, PLAIN_VERSION
+from gradcompat.requirements.versions import VersionSet, parse_version
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Nothing that is meant to be installed is longer, and Python converts no number of more than 4,300 digits.
 _MAX_LENGTH = 1_000
@@ -278,7 +278,7 @@ def _marker_problem(marker: str | None) -> str | None:
         return None
     if len(marker) > _MAX_MARKER:
         return "its marker is too long"
-    from gradcompat.markers import PLAIN_VARIABLES, parse_marker  # a list of pins has none
+    from gradcompat.requirements.markers import PLAIN_VARIABLES, parse_marker  # a list of pins has none
 
     parsed = parse_marker(marker)
     if parsed is not None and not parsed.odd and parsed.variables <= PLAIN_VARIABLES:

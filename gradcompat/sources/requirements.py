@@ -21,15 +21,15 @@ from itertools import pairwise
 from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats.document import Document, read_beside
 from gradcompat.formats.pasted_text import physical_lines
-from gradcompat.lazy_dataclasses import dataclass, field, replace
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Environment, Location, Package, Skipped
-from gradcompat.names import normalise
 from gradcompat.quotation import reference
+from gradcompat.requirements.names import normalise
 from gradcompat.sources.constraints import narrowed
 from gradcompat.sources.joint_ranges import jointly
 from gradcompat.sources.requirement import parse_requirement
 from gradcompat.sources.torch_index import built_for_variant, variant_of, variants_beside
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _OF_PYTORCH = frozenset({"torch", "torchaudio", "torchvision"})
 _MAX_FILES = 100

@@ -5,8 +5,8 @@ from __future__ import annotations
 from email.parser import BytesHeaderParser
 from pathlib import Path
 
+from gradcompat.files.regular_files import read_regular
 from gradcompat.model.environment import Environment
-from gradcompat.regular_files import read_regular
 
 _FILES = ("METADATA", "PKG-INFO")
 _MAX_BYTES = 1 << 20

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.quotation import quoted, reference
 from gradcompat.sources.joint_ranges import jointly
 from gradcompat.sources.requirement import parse_requirement
+from gradcompat.startup.lazy_dataclasses import replace
 
 _SIGN = "\x1f"
 _EXTRAS = "options.extras_require"

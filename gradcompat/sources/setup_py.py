@@ -14,13 +14,13 @@ from pathlib import PurePath
 from gradcompat.budget import Budget
 from gradcompat.errors import Malformed, SourceError
 from gradcompat.formats.document import Document, read_beside
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.quotation import quoted, reference
 from gradcompat.sources import requirements
 from gradcompat.sources.joint_ranges import jointly
 from gradcompat.sources.requirement import parse_requirement
 from gradcompat.sources.setup_tables import Tables
+from gradcompat.startup.lazy_dataclasses import replace
 
 _LONGEST = 1_000_000  # characters; Python's own parser takes a hundred times as much memory
 _KEYWORDS = {"install_requires": None, "tests_require": "tests", "extras_require": None}

@@ -13,10 +13,10 @@ from typing import Any
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.quotation import reference
 from gradcompat.sources.purl import component, gathered
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 _HINT = "gradcompat reads SPDX 2.2, 2.3 and 3.0"
 _TWO = re.compile(r"SPDX-2\.[0-3]")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gradcompat.lazy_dataclasses import replace
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Package
+from gradcompat.requirements.versions import VersionSet, locate
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.truth import Truth
-from gradcompat.versions import VersionSet, locate
 
 _ADDRESS = lazy_pattern(r"https?://\S*/whl/(?:(?:nightly|test)/)?(cu\d{2,3}|rocm\d+\.\d+(?:\.\d+)?|cpu|xpu)/?")
 # What these indexes have in a build for each variant.

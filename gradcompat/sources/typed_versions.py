@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gradcompat.gpu_names import gpus_in
-from gradcompat.lazy_dataclasses import dataclass
-from gradcompat.spoken_names import HEADING, package_called
-from gradcompat.versions import parse_version
+from gradcompat.host.gpu_names import gpus_in
+from gradcompat.requirements.spoken_names import HEADING, package_called
+from gradcompat.requirements.versions import parse_version
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 _HEADING = re.compile(HEADING, re.IGNORECASE)
 _PART = re.compile(r"[^,;]+")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from gradcompat.markers import Atom, evaluated, excludes, parse_marker
+from gradcompat.requirements.markers import Atom, evaluated, excludes, parse_marker
 
 # Of more of them no project has been seen, and each pair of them is a choice.
 _MOST = 32

@@ -13,11 +13,11 @@ from typing import Any
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
 from gradcompat.formats.toml_text import parse
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.quotation import quoted
 from gradcompat.sources.lock_entries import Pin, marker_or_none, read_entries, texts
 from gradcompat.sources.uv_edges import conflicts, reached
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 SUPPORTED = (1, 2)
 

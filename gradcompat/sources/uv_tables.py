@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Package, Skipped
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 from gradcompat.sources.declared import Declared, Result, linked
+from gradcompat.startup.lazy_dataclasses import replace
 
 _MOST = 50
 

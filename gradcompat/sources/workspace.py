@@ -13,8 +13,8 @@ from pathlib import Path
 
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import SourceError
+from gradcompat.files.root import Root
 from gradcompat.formats.document import read_document
-from gradcompat.root import Root
 
 _MOST_LEVELS = 20
 # `source = { editable = "packages/a" }` of uv, `url = "packages/a"` of Poetry, `path = "./packages/a"` of PDM,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.report import Audit, Remark, ReportedFinding, Suppression
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 Judge = Callable[[Audit, ReportedFinding], Suppression | None]
 

@@ -18,10 +18,10 @@ from typing import Any
 from gradcompat.config.project_file import OWN, SHARED, ProjectFile, as_seen_from_here, project_file
 from gradcompat.config.schema import options_in
 from gradcompat.errors import UsageError
+from gradcompat.files.regular_files import read_regular
 from gradcompat.messages import joined
 from gradcompat.model.environment import Location
 from gradcompat.model.report import Remark
-from gradcompat.regular_files import read_regular
 from gradcompat.suppression.git import Commit, Repository
 from gradcompat.suppression.revision_diff import inside, private_folder
 from gradcompat.suppression.revision_tree import Wanted, materialize_tree

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from gradcompat.errors import UsageError
-from gradcompat.programs import find_program
+from gradcompat.processes.executables import find_program
 
 _SAFE = (
     *("--no-pager", "--no-optional-locks", "--literal-pathspecs"),

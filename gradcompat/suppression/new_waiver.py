@@ -19,9 +19,9 @@ from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.messages import joined
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue, as_written, is_break
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import VersionSet
 from gradcompat.suppression.waiver_evidence import read_proof, verdict_against
-from gradcompat.versions import VersionSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gradcompat.model.finding import Finding, Status
 from gradcompat.model.issue import ModelTerm, SettingTerm, SymbolAbsentTerm, SymbolTerm
 from gradcompat.model.report import ReportedFinding
-from gradcompat.term_keys import asks_for_use
+from gradcompat.terms.term_keys import asks_for_use
 
 _OF_A_RUN = (SettingTerm, ModelTerm, SymbolTerm, SymbolAbsentTerm)
 

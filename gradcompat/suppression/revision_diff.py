@@ -27,11 +27,11 @@ from gradcompat.config.project_file import OWN, SHARED, project_file
 from gradcompat.config.schema import configuration
 from gradcompat.dependency_formats import by_name
 from gradcompat.errors import UsageError
+from gradcompat.files.regular_files import read_regular
 from gradcompat.formats.project_walk import is_installed
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.model.environment import Location, SettingValue
 from gradcompat.model.report import Audit, Remark, ReportedFinding, Suppression
-from gradcompat.regular_files import read_regular
 from gradcompat.suppression.apply import RuleBuilder, SuppressionRules
 from gradcompat.suppression.git import Commit, Repository
 from gradcompat.suppression.prior_finding import PriorFinding, is_known, weight_of

@@ -14,18 +14,18 @@ from typing import Any
 from packaging.version import Version
 
 from gradcompat.errors import SourceError, UsageError
+from gradcompat.files.root import Root
 from gradcompat.formats.document import read_document
 from gradcompat.formats.json_text import parse
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.matcher import Names
+from gradcompat.matching.matcher import Names
 from gradcompat.messages import joined
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, IssueProbe
 from gradcompat.model.probe import Measurement, ProbeSpec
-from gradcompat.names import normalise
 from gradcompat.recipes.table import recipe_of
 from gradcompat.recipes.verdict import judge
-from gradcompat.root import Root
+from gradcompat.requirements.names import normalise
 
 _HINT = "write one with `gradcompat probe ID --record FILE`"
 _ANY_NUMBER = "processes"  # of a probe, which `--processes` may say otherwise than the record

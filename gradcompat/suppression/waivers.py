@@ -13,15 +13,15 @@ from gradcompat.audit.options import AuditOptions
 from gradcompat.config.project_file import OWN, as_seen_from_here, project_file_at
 from gradcompat.config.schema import options_in, waivers_in
 from gradcompat.config.waiver_tables import pattern
+from gradcompat.files.root import root_of_file
 from gradcompat.knowledge.load import KnowledgeBase
 from gradcompat.messages import joined
 from gradcompat.model.issue import is_break
 from gradcompat.model.report import Audit, Remark, ReportedFinding, Suppression
 from gradcompat.model.waiver import VersionBound, Waiver, Waivers
-from gradcompat.root import root_of_file
+from gradcompat.requirements.versions import locate
 from gradcompat.suppression.apply import RuleBuilder, SuppressionRules
 from gradcompat.truth import Truth
-from gradcompat.versions import locate
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -19,13 +19,13 @@ from gradcompat.budget import Budget
 from gradcompat.formats.document import Document
 from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.knowledge.load import load
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.code_use import CodeUse, ProjectCode
 from gradcompat.model.environment import Location
 from gradcompat.model.issue import SettingRemedy, VersionRemedy
 from gradcompat.model.plan import Plan
 from gradcompat.scanners.any_config import scan
 from gradcompat.sources import requirements
+from gradcompat.startup.lazy_dataclasses import replace
 from tests.examples import examples
 
 BASE = load()

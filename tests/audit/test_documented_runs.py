@@ -8,8 +8,8 @@ import pytest
 
 import gradcompat
 from gradcompat.audit.runs import in_folder
+from gradcompat.files.root import root_of_folder
 from gradcompat.model.context import Context
-from gradcompat.root import root_of_folder
 from gradcompat.scanners.run_assembly import assemble
 
 TRAIN = """\

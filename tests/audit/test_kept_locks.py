@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcompat import kept_entries
 from gradcompat.audit import kept_locks, targets
 from gradcompat.audit.environment_record import environment_from, record_of
 from gradcompat.audit.kept_locks import read_lock
 from gradcompat.dependency_formats import FORMATS
 from gradcompat.errors import Malformed, OutsideRoot
+from gradcompat.files import kept_entries
+from gradcompat.files.kept_entries import LARGEST_ENTRY, PLACES
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import read_document
-from gradcompat.kept_entries import LARGEST_ENTRY, PLACES
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment, Location, Package, Setting, Skipped
-from gradcompat.root import root_of_folder
 from gradcompat.sources.any_format import read
+from gradcompat.startup.lazy_dataclasses import replace
 from tests.conftest import ROOT, Run
 from tests.examples import examples
 

@@ -13,7 +13,7 @@ from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import VersionRemedy
 from gradcompat.model.plan import Change
 from gradcompat.model.report import Audit, LineEdit, ReportedFinding
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 from tests.building import issue, versions
 
 REMEDY = VersionRemedy(kind="upgrade", package="transformers", versions=VersionSet.parse(">=4.52.1"))

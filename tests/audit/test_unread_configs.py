@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gradcompat.audit.runs import in_folder
-from gradcompat.root import root_of_folder
+from gradcompat.files.root import root_of_folder
 
 PROGRAM = (
     "import yaml\nfrom transformers import Trainer, TrainingArguments\n"

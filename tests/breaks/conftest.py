@@ -10,7 +10,7 @@ import pytest
 import gradcompat.releases.argument_defaults  # noqa: F401  # takes the tables that ship, before a test replaces them
 from gradcompat.breaks import pairs
 from gradcompat.breaks.pairs import Break, Need, Pair, data_of
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 
 
 def of(text: str) -> VersionSet:

@@ -18,7 +18,7 @@ from gradcompat.model.report import Report, ReportedFinding
 from gradcompat.releases import table as tables
 from gradcompat.releases.answers import Parameter, Presence, Signature
 from gradcompat.renderers.registry import RENDERERS
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 from tests.renderers.reports import rendered
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from gradcompat.cli import command_end
 from gradcompat.errors import UsageError
-from gradcompat.root import root_of_folder
+from gradcompat.files.root import root_of_folder
 from gradcompat.scanners.code.local_modules import Project
 from tests.cli.test_diff import LOCK
 from tests.conftest import Run

@@ -18,7 +18,7 @@ from gradcompat.model.issue import (
     SymbolTerm,
     VirtualTerm,
 )
-from gradcompat.versions import ALL
+from gradcompat.requirements.versions import ALL
 from gradcompat.vocabulary import KEYS
 from tests.conftest import Run
 

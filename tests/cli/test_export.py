@@ -13,7 +13,7 @@ from packaging.version import Version
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.osv import plain_ranges
-from gradcompat.versions import VersionSet, any_of
+from gradcompat.requirements.versions import VersionSet, any_of
 from tests.conftest import Run
 from tests.knowledge.own_records import own
 

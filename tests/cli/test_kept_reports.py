@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcompat import kept_entries, observations
 from gradcompat.cli import kept_reports
 from gradcompat.cli.plain import run_plainly
 from gradcompat.errors import GradcompatError
+from gradcompat.files import kept_entries, observations
 from gradcompat.sources.workspace import _projects
 from tests.conftest import ROOT
 from tests.examples import examples
@@ -36,7 +36,7 @@ pytestmark = [
 PROGRAM = """\
 import sys, time
 {before}
-from gradcompat import observations
+from gradcompat.files import observations
 observations._SETTLED = {settled}
 from gradcompat.cli.main import main
 sys.argv[0] = "gradcompat"
@@ -331,7 +331,7 @@ def test_what_is_kept_is_for_its_user_alone(project: Project) -> None:
 
 def test_many_at_once_print_their_own(project: Project) -> None:
     """Several processes that write into one folder, some of them into one place."""
-    places = "from gradcompat import kept_entries\nkept_entries.PLACES = 1"
+    places = "from gradcompat.files import kept_entries\nkept_entries.PLACES = 1"
     expected = {name: project.check("uv.lock", "--format", name, "--no-cache").out for name in ("text", "json")}
     with ThreadPoolExecutor(4) as pool:
         names = ["text", "json"] * 6

@@ -11,9 +11,9 @@ import pytest
 
 from gradcompat.formats.document import read_document
 from gradcompat.model.environment import Environment
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
+from gradcompat.requirements.versions import VersionSet
 from gradcompat.sources.any_format import read
-from gradcompat.versions import VersionSet
 
 KINDS = {"conda-env": 17, "conda-explicit": 1, "conda-lock": 5, "pixi.lock": 2, "sbom": 2}
 WITH_TRUTH = ("conda-lock", "pixi.lock")

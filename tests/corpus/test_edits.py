@@ -13,7 +13,7 @@ from gradcompat.edit.encoding import decoded
 from gradcompat.edit.pins import PinEdit
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Package
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 from gradcompat.sources.any_format import read_as
 from tests.edit.pinned import edit_file
 

@@ -13,7 +13,7 @@ import pytest
 
 from gradcompat.formats.document import read_document
 from gradcompat.model.environment import Environment, Package
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 from gradcompat.sources.any_format import read
 
 KINDS = {"uv.lock": 17, "poetry.lock": 13, "pdm.lock": 4, "Pipfile.lock": 2, "pylock.toml": 6}

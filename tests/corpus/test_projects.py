@@ -13,8 +13,8 @@ from packaging.utils import canonicalize_name
 
 from gradcompat.formats.document import read_document
 from gradcompat.model.environment import Environment
+from gradcompat.requirements.versions import VersionSet, parse_version
 from gradcompat.sources.pyproject import read
-from gradcompat.versions import VersionSet, parse_version
 
 
 def projects(corpus: Path) -> list[tuple[Path, dict[str, Any], Environment]]:

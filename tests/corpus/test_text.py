@@ -11,7 +11,7 @@ import pytest
 
 from gradcompat.formats.document import read_document
 from gradcompat.model.environment import Environment
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 from gradcompat.sources.any_format import read
 
 # Knows nothing of options, links, markers and continuations: the form that nearly all pins have.

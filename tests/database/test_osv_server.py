@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from gradcompat.database.osv_api import Advisories
 from gradcompat.database.osv_server import MAX_BODY, Server, loopback
 from gradcompat.errors import UsageError
-from gradcompat.versions import locate
+from gradcompat.requirements.versions import locate
 from tests.database.advised import advisories
 from tests.examples import examples
 

@@ -15,7 +15,7 @@ from gradcompat.model.environment import Environment, Location, Setting, Skipped
 from gradcompat.model.issue import Issue, IssueProbe, SettingRemedy, VersionRemedy
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.renderers import diagnosis_json, diagnosis_text
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 from tests.building import NAMES, compares, environment, equals, issue, package, versions
 from tests.diagnosis.reading import with_symptoms
 

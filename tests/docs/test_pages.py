@@ -68,8 +68,8 @@ def told_by(path: Path) -> list[str]:
     [
         ("docs/ci.md gradcompat", "`docs/ci.md` is neither a test nor .ci/run"),
         ("tests/docs/test_blocks_of_none.md", "`tests/docs/test_blocks_of_none.md` is neither a test nor .ci/run"),
-        ("tests/test_names.py", "tests/test_names.py has no `page.md`"),
-        ("tests/test_names.py __future__", "tests/test_names.py has no `__future__`"),
+        ("tests/requirements/test_names.py", "tests/requirements/test_names.py has no `page.md`"),
+        ("tests/requirements/test_names.py __future__", "tests/requirements/test_names.py has no `__future__`"),
         (".ci/run 'What has to pass'", ".ci/run has no `What has to pass`"),
         (".ci/run mypy", "the block has no `mypy`"),
     ],

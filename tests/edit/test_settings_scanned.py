@@ -9,8 +9,8 @@ import pytest
 
 from gradcompat.audit.runs import in_folder
 from gradcompat.edit.settings import edit
+from gradcompat.files.root import root_of_folder
 from gradcompat.model.environment import Setting
-from gradcompat.root import root_of_folder
 from gradcompat.scanners.any_config import scan
 from gradcompat.scanners.run_assembly import join
 from tests.edit.changing import change, literal, other, outcome

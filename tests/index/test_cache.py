@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.files.user_folders import cache_folder
 from gradcompat.index.cache import Cache
-from gradcompat.user_folders import cache_folder
 
 
 @pytest.mark.parametrize(

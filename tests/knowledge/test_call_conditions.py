@@ -8,7 +8,7 @@ from gradcompat.formats.document import Document
 from gradcompat.knowledge.load import load
 from gradcompat.model.issue import SymbolAbsentTerm, SymbolTerm
 from gradcompat.scanners.code.python_code import scan
-from gradcompat.symbol_patterns import is_call, truth_of_use
+from gradcompat.terms.symbol_patterns import is_call, truth_of_use
 from gradcompat.truth import Truth
 
 YES, UNKNOWN, NO = Truth.YES, Truth.UNKNOWN, Truth.NO

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from gradcompat.class_facts import with_class_facts
 from gradcompat.knowledge.compile import compile_record, compile_records, dumps
 from gradcompat.knowledge.examples import environment_from
 from gradcompat.knowledge.lint import lint
 from gradcompat.knowledge.load import COMPILED, issue_from, load
 from gradcompat.knowledge.records import Authored, read
 from gradcompat.knowledge.schema import Record
-from gradcompat.matcher import match
+from gradcompat.matching.matcher import match
+from gradcompat.terms.class_facts import with_class_facts
 
 ISSUES = Path(__file__).parents[2] / "knowledge" / "issues.yaml"
 

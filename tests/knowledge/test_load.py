@@ -12,7 +12,6 @@ from gradcompat.errors import KnowledgeError
 from gradcompat.knowledge.compile import compile_records, dumps
 from gradcompat.knowledge.load import _term, issue_from, load, load_checked
 from gradcompat.knowledge.records import read
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.issue import (
     CodeRemedy,
     Combination,
@@ -30,7 +29,8 @@ from gradcompat.model.issue import (
     VersionRemedy,
     VirtualTerm,
 )
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
+from gradcompat.startup.lazy_dataclasses import replace
 from tests.building import environment, package
 from tests.knowledge.authored import RECORD, record, written
 

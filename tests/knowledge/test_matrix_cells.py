@@ -15,7 +15,7 @@ import pytest
 
 from gradcompat.audit.environment_findings import match_runs
 from gradcompat.audit.options import AuditOptions
-from gradcompat.gpu_names import compute_capability
+from gradcompat.host.gpu_names import compute_capability
 from gradcompat.knowledge.load import KnowledgeBase, load
 from gradcompat.knowledge.measured import read_rows
 from gradcompat.model.context import Context
@@ -23,10 +23,10 @@ from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Status
 from gradcompat.model.issue import IssueProbe
 from gradcompat.model.probe import Outcome, ProbeSpec, Row
-from gradcompat.names import normalise
 from gradcompat.recipes.run_settings import Unmapped, run_settings
 from gradcompat.recipes.table import BY_NAME, RECIPES
 from gradcompat.recipes.verdict import judge
+from gradcompat.requirements.names import normalise
 from gradcompat.vocabulary import KEYS
 
 pytestmark = pytest.mark.e2e  # goes over every measured cell that ships

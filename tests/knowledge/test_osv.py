@@ -15,7 +15,7 @@ from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import KnowledgeBase, issue_from, load
 from gradcompat.knowledge.osv import advisory, plain_ranges, possible_ranges, with_conditions, within
 from gradcompat.model.issue import Issue, PackageAbsentTerm, PackageTerm, PlatformTerm, SymbolTerm, Term, VersionRemedy
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 from tests.building import NAMES, equals, issue, versions
 from tests.conftest import ROOT
 from tests.planner.toy import Table, table

@@ -8,12 +8,12 @@ import pytest
 
 from gradcompat.audit import project_files
 from gradcompat.budget import Budget
-from gradcompat.matcher import match
+from gradcompat.matching.matcher import match
 from gradcompat.model.issue import Issue
 from gradcompat.model.plan import Plan
 from gradcompat.planner.plan import plan
 from gradcompat.planner.request import Request
-from gradcompat.versions import VersionSet, any_of
+from gradcompat.requirements.versions import VersionSet, any_of
 from tests.building import NAMES, package
 from tests.building import environment as built
 from tests.planner.toy import TARGET, Table, issue, table

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gradcompat.matcher import match
+from gradcompat.matching.matcher import match
 from gradcompat.model.environment import Location, Setting
 from gradcompat.model.plan import Change, Plan, SettingChange, Verified
 from gradcompat.planner.plan import plan

@@ -10,9 +10,9 @@ from packaging.version import Version
 
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.model.release import Target
-from gradcompat.names import normalise
 from gradcompat.planner import requirements
 from gradcompat.planner.requirements import Need, allows, needs_of
+from gradcompat.requirements.names import normalise
 
 LINUX = Target(python="3.11.7")
 EXTRA = re.compile(r"extra == ['\"]([A-Za-z0-9._-]+)")

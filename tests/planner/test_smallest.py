@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from gradcompat.index.requirers import requirers_among
-from gradcompat.matcher import match
+from gradcompat.matching.matcher import match
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue, Level, PackageAbsentTerm, Term
 from gradcompat.planner.assignment_issues import Judge, applied, matched
@@ -24,7 +24,7 @@ from gradcompat.planner.plan import plan
 from gradcompat.planner.request import Request
 from gradcompat.planner.single_move import single_move
 from gradcompat.planner.universe import Universe
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 from tests.building import NAMES, package, versions
 from tests.building import environment as built
 from tests.building import issue as an_issue

@@ -12,14 +12,14 @@ from gradcompat.errors import IndexUnavailable
 from gradcompat.knowledge.compile import compile_record
 from gradcompat.knowledge.load import issue_from
 from gradcompat.knowledge.schema import Record
-from gradcompat.matcher import match
+from gradcompat.matching.matcher import match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.issue import Issue
 from gradcompat.model.plan import Alternative, Change, Plan
 from gradcompat.model.release import Release, Target
 from gradcompat.planner.plan import plan
 from gradcompat.planner.request import Request
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 from tests.building import NAMES
 
 HERE = Location(path="uv.lock", line=1)

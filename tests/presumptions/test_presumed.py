@@ -11,7 +11,7 @@ import gradcompat
 from gradcompat.audit.published_releases import allowed
 from gradcompat.audit.report_parts import parts_of, questions_of
 from gradcompat.knowledge.load import load
-from gradcompat.matcher import match
+from gradcompat.matching.matcher import match
 from gradcompat.model.environment import Environment, Location, Package, Setting
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import (
@@ -31,8 +31,8 @@ from gradcompat.presumptions.left_out import left_out
 from gradcompat.presumptions.presumer import Presumer
 from gradcompat.presumptions.usual import BROUGHT_BY, Values, usual_values
 from gradcompat.releases.table import table_of
+from gradcompat.requirements.versions import VersionSet, parse_version
 from gradcompat.truth import Certainty
-from gradcompat.versions import VersionSet, parse_version
 from tests.building import NAMES, compares, environment, equals, issue, package, versions
 
 BASE = load()

@@ -7,15 +7,15 @@ from packaging.version import Version
 
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import load
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.messages import value_text
 from gradcompat.model.issue import VirtualTerm
 from gradcompat.presumptions.engines import ENGINES
 from gradcompat.presumptions.left_out import LEFT_OUT, LeftOut
 from gradcompat.presumptions.usual import USUAL
 from gradcompat.releases.argument_defaults import Argument, Stated
-from gradcompat.symbol_patterns import SYMBOLS_KEY
-from gradcompat.term_keys import key_of
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.terms.symbol_patterns import SYMBOLS_KEY
+from gradcompat.terms.term_keys import key_of
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES, parse_value
 
 NEWEST = Version("5.23.0")  # of transformers

@@ -17,7 +17,7 @@ from gradcompat.model.probe import Measurement, ParameterValue, ProbeSpec
 from gradcompat.probes.inside import lightnings
 from gradcompat.recipes.table import recipe_of
 from gradcompat.recipes.verdict import judge
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 from tests.probes.really import SKIPPED_WITHOUT, ran
 
 EVERYWHERE = "*"

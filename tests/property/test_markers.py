@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcompat.markers import _clauses, _expression
+from gradcompat.requirements.markers import _clauses, _expression
 from tests.examples import examples
 
 atoms = st.builds(

@@ -11,7 +11,7 @@ from typing import TypeVar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcompat.matcher import match
+from gradcompat.matching.matcher import match
 from gradcompat.model.environment import Environment, Package, Setting
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import (
@@ -24,7 +24,7 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 from tests.building import HERE, NAMES, environment, issue, package
 from tests.examples import examples
 

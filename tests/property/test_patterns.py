@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradcompat.name_patterns import any_matches, matches, matching
+from gradcompat.terms.name_patterns import any_matches, matches, matching
 
 
 @given(st.text("ab.*", max_size=8), st.text("ab.*?[]", max_size=6))

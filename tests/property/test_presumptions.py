@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcompat.knowledge.load import KnowledgeBase, load
-from gradcompat.matcher import match
+from gradcompat.matching.matcher import match
 from gradcompat.model.environment import Environment, Package, Setting, SettingValue
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import (

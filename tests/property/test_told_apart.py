@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcompat.class_facts import with_class_facts
-from gradcompat.forks import Forks
 from gradcompat.knowledge.examples import environment_from
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.records import read, records_file
-from gradcompat.lazy_dataclasses import replace
-from gradcompat.matcher import Listing, View, match_in
+from gradcompat.matching.forks import Forks
+from gradcompat.matching.matcher import Listing, View, match_in
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue
 from gradcompat.planner.assignment_issues import told_apart
 from gradcompat.presumptions.upon import presumed_upon
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.terms.class_facts import with_class_facts
 from tests.examples import examples
 
 BASE = load()

@@ -10,9 +10,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gradcompat.knowledge.range_index import RangeIndex, index_of
-from gradcompat.matcher import Listed
+from gradcompat.matching.matcher import Listed
+from gradcompat.requirements.versions import ALL, VersionSet, any_of, locate
 from gradcompat.truth import Truth
-from gradcompat.versions import ALL, VersionSet, any_of, locate
 from tests.building import package
 from tests.examples import examples
 

@@ -25,7 +25,7 @@ from gradcompat.database.osv_server import Server
 from gradcompat.index.snapshot import Snapshot
 from gradcompat.knowledge.load import KnowledgeBase, issue_from, load
 from gradcompat.knowledge.osv import plain_ranges, within
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 
 pytestmark = pytest.mark.e2e
 

@@ -13,7 +13,7 @@ from gradcompat.model.issue import Issue, Level, VersionRemedy
 from gradcompat.model.probe import Measurement, Outcome, ProbeResult, ProbeSpec
 from gradcompat.model.report import Audit, Remark, Report, ReportedFinding, Suppression
 from gradcompat.renderers.registry import RENDERERS
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 from tests.building import issue, versions
 
 UPGRADE = VersionRemedy(kind="upgrade", package="transformers", versions=VersionSet.parse(">=4.52.1"))

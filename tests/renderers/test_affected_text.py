@@ -16,7 +16,7 @@ from gradcompat.model.environment import Location
 from gradcompat.model.finding import Reason
 from gradcompat.model.issue import VersionRemedy
 from gradcompat.renderers.affected_text import LINES, affected_block
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 from tests.renderers.reports import advised, entry, record, rendered, report, verdict
 from tests.renderers.reports import audit as audited
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gradcompat.audit.runs import in_folder
-from gradcompat.root import root_of_folder
+from gradcompat.files.root import root_of_folder
 from gradcompat.scanners.run_assembly import Assembly, assemble
 
 TRAINS = "from transformers import Trainer, TrainingArguments\nTrainer('m', TrainingArguments('out')).train()\n"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import read_document
 from gradcompat.model.environment import Environment
-from gradcompat.root import root_of_folder
 from gradcompat.sources.dockerfile import read
 
 COPIED = "FROM ubuntu\nCOPY requirements.txt /tmp/\nRUN pip install -r /tmp/requirements.txt\n"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from gradcompat.errors import Malformed
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import Document, read_document
+from gradcompat.host.package_facts import with_package_facts
 from gradcompat.model.environment import Environment, Location, Package, Skipped
-from gradcompat.package_facts import with_package_facts
-from gradcompat.root import root_of_folder
 from gradcompat.sources.dockerfile import read
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "dockerfile"

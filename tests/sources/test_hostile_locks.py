@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment
-from gradcompat.versions import VersionSet
+from gradcompat.requirements.versions import VersionSet
 from tests.examples import examples
 from tests.sources.locked import fixture
 

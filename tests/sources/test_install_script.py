@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gradcompat.errors import Malformed
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import Document, read_document
-from gradcompat.root import root_of_folder
 from gradcompat.sources.folder import find
 from gradcompat.sources.install_script import read
 from tests.conftest import Run

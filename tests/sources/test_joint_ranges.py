@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Environment, Package
-from gradcompat.root import root_of_folder
+from gradcompat.requirements.versions import VersionSet
 from gradcompat.sources import conda_environment, inline_script, pyproject, requirements, setup_cfg
-from gradcompat.versions import VersionSet
 
 Row = tuple[str, str | None, str | None, int | None]
 

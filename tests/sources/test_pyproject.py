@@ -9,8 +9,8 @@ import pytest
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Package
+from gradcompat.requirements.versions import VersionSet
 from gradcompat.sources.pyproject import read
-from gradcompat.versions import VersionSet
 from tests.sources.locked import fixture, notes
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 
 from gradcompat.model.environment import Location, Package, Skipped
+from gradcompat.requirements.versions import VersionSet
 from gradcompat.sources import requirement
 from gradcompat.sources.requirement import name_of, parse_requirement, version_of_tag
-from gradcompat.versions import VersionSet
 from tests.examples import examples
 
 START = Location(path="a.txt", line=3, column=1)

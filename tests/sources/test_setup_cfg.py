@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gradcompat.errors import Malformed
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Package
-from gradcompat.root import root_of_folder
 from gradcompat.sources.any_format import read as read_any
 from gradcompat.sources.folder import find
 from gradcompat.sources.setup_cfg import read

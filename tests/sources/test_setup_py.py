@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gradcompat.errors import Malformed, TooComplex
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Environment
-from gradcompat.root import root_of_folder
 from gradcompat.sources.any_format import read as read_any
 from gradcompat.sources.setup_py import read
 from tests.sources.locked import fixture, notes

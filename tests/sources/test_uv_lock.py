@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gradcompat.errors import Malformed, SourceError, UnsupportedFormatVersion
-from gradcompat.forks import Forks
 from gradcompat.formats.document import Document
 from gradcompat.formats.toml_text import parse
+from gradcompat.matching.forks import Forks
 from gradcompat.model.environment import Environment, Location, Package
 from gradcompat.sources import uv_lock
 from gradcompat.sources.uv_lock import read

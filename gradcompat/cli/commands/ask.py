@@ -19,13 +19,13 @@ from gradcompat.config.project_file import OWN, as_seen_from_here
 from gradcompat.config.schema import configuration
 from gradcompat.edit.kept_settings import with_settings
 from gradcompat.errors import UsageError
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.messages import counted, value_text
 from gradcompat.model.environment import Location, SettingValue
 from gradcompat.model.report import Report
 from gradcompat.pipeline import CheckRequest, check_targets
 from gradcompat.renderers.terminal import width, wrapped
 from gradcompat.renderers.text import render
+from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.suppression.new_waiver import waiver_file
 from gradcompat.vocabulary import parse_value
 

@@ -17,12 +17,12 @@ from gradcompat.cli.output import outputs_of, write
 from gradcompat.cli.parameters import AuditParameters, repeatable
 from gradcompat.config.schema import configuration
 from gradcompat.errors import UsageError
-from gradcompat.lazy_dataclasses import replace
+from gradcompat.files.observations import spoil
+from gradcompat.files.user_folders import cache_folder
 from gradcompat.messages import counted
-from gradcompat.observations import spoil
 from gradcompat.pipeline import CheckRequest, check_targets
 from gradcompat.renderers.registry import RENDERERS
-from gradcompat.user_folders import cache_folder
+from gradcompat.startup.lazy_dataclasses import replace
 
 if TYPE_CHECKING:
     from datetime import date

@@ -14,26 +14,26 @@ from gradcompat.audit.environment_findings import with_facts
 from gradcompat.audit.options import AuditOptions
 from gradcompat.audit.plans import PlanOptions, exit_status, plan_all
 from gradcompat.audit.targets import resolve_targets
-from gradcompat.class_facts import with_class_facts
 from gradcompat.cli.audit_options import options_of
 from gradcompat.cli.console import known_records, package_index, print_unread
 from gradcompat.cli.index_parameters import ResolutionParameters
 from gradcompat.cli.parameters import AuditParameters, repeatable
 from gradcompat.errors import ResolutionError, UsageError
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import LEVELS, Issue
 from gradcompat.model.plan import Change
 from gradcompat.model.plan_report import Planned
 from gradcompat.model.release import Catalogue
-from gradcompat.names import normalise
 from gradcompat.planner.exclusions import Exclusion, exclusions
 from gradcompat.planner.good_set import good_set
 from gradcompat.planner.host_target import target_of
 from gradcompat.planner.request import Request
 from gradcompat.renderers.constraints import Line, write
 from gradcompat.renderers.terminal import safe, skipped_text
+from gradcompat.requirements.names import normalise
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.terms.class_facts import with_class_facts
 
 
 def command(

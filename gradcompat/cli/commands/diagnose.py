@@ -10,7 +10,6 @@ from typing import Annotated
 from gradcompat.audit.environment_findings import with_facts
 from gradcompat.audit.run_artifacts import by_kind, failure, joined, known_of
 from gradcompat.audit.run_evidence import RunEvidence, agreed_settings, read_file
-from gradcompat.class_facts import with_class_facts
 from gradcompat.cli.audit_options import presumes
 from gradcompat.cli.command_end import print_error
 from gradcompat.cli.console import known_records
@@ -20,13 +19,14 @@ from gradcompat.diagnosis.ranking import diagnose, ranked
 from gradcompat.diagnosis.symptoms import patterns_of
 from gradcompat.errors import SourceError, UsageError
 from gradcompat.knowledge.load import KnowledgeBase, issue_from
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.messages import value_text
 from gradcompat.model.diagnosis import DiagnosisReport, Seen
 from gradcompat.model.environment import Environment, Location, SettingValue, Skipped
 from gradcompat.model.issue import Issue
 from gradcompat.presumptions.upon import presumed_upon
-from gradcompat.term_keys import key_of
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.terms.class_facts import with_class_facts
+from gradcompat.terms.term_keys import key_of
 from gradcompat.vocabulary import parse_setting
 
 _RENDERERS = {"text": "gradcompat.renderers.diagnosis_text", "json": "gradcompat.renderers.diagnosis_json"}
@@ -98,7 +98,7 @@ def command(
     environment, notes = joined(known, reading.environments, base)
     reading.skipped += notes
     if environment.packages:
-        from gradcompat.host import completed
+        from gradcompat.host.machine import completed
 
         environment = completed(environment, None)
     environment = with_class_facts(with_facts(environment, stated), base.class_facts)

@@ -12,14 +12,14 @@ from gradcompat.audit.targets import File, Unreadable, environment_of, resolve_t
 from gradcompat.cli.command_end import print_error
 from gradcompat.cli.parameters import Format, TargetParameters
 from gradcompat.errors import SourceError, UsageError
-from gradcompat.lazy_dataclasses import replace
+from gradcompat.host.package_facts import with_package_facts
 from gradcompat.messages import counted, joined, value_text
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Skipped
-from gradcompat.package_facts import with_package_facts
 from gradcompat.renderers.json_output import json_output, place_data, skipped_data
 from gradcompat.renderers.run_settings import run_data, write_run
 from gradcompat.renderers.terminal import safe, skipped_text
+from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.vocabulary import parse_setting
 
 

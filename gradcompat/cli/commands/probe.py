@@ -13,12 +13,12 @@ from typing import Annotated
 
 import typer
 
-from gradcompat.atomic_file import write_atomically
 from gradcompat.audit.probe_selection import select_probes
 from gradcompat.audit.verification import measure, probe_exit_status
 from gradcompat.cli.console import known_records
 from gradcompat.cli.parameters import Format, OwnRecords, Seed, Set
 from gradcompat.errors import UsageError
+from gradcompat.files.atomic_file import write_atomically
 from gradcompat.model.probe import Measurement, ProbeResult
 from gradcompat.probes.interpreters import interpreter_of
 from gradcompat.probes.runner import Interpreter

@@ -22,11 +22,11 @@ from gradcompat.curation.watch.release_notes import entries as entries_of
 from gradcompat.curation.watch.source_changes import source_changes, trains
 from gradcompat.curation.watch.table_changes import table_changes
 from gradcompat.errors import IndexUnavailable, KnowledgeError
+from gradcompat.files.regular_files import read_regular
 from gradcompat.index.archives import metadata_of_wheel
 from gradcompat.index.client import PackageIndex
 from gradcompat.messages import counted
 from gradcompat.model.release import Release
-from gradcompat.regular_files import read_regular
 from gradcompat.releases.table import ReleaseTable
 
 _KEPT = "candidates.json"

@@ -11,10 +11,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from gradcompat.atomic_file import write_atomically
 from gradcompat.curation.watch.candidate import RULES, Change
 from gradcompat.errors import KnowledgeError, UsageError
-from gradcompat.regular_files import read_regular
+from gradcompat.files.atomic_file import write_atomically
+from gradcompat.files.regular_files import read_regular
 
 FILE = "watched.jsonl"
 KNOWN, NOTHING, RECORD = "known", "nothing", "record:"

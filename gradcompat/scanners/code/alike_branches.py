@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Setting
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 _ARGUMENTS = re.compile(
     r"transformers\.(?:\w+\.)*\w*TrainingArguments|trl\.(?:\w+\.)*(?!Model|Peft|Script)\w+Config"

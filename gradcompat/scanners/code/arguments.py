@@ -6,13 +6,13 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners.code.calls import Known, known
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.configs.training_arguments import expanded, settled
 from gradcompat.scanners.key_mapping import fed
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 # Where a node stands in the file.
 Place = Callable[[ast.AST], Location]

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import cast
 
-from gradcompat.calls import Call, OptionValue, Unread, Value
 from gradcompat.redaction import redact
 from gradcompat.scanners.code.arguments import is_sometimes, pairs
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_defaults import Option, is_option, named_option
+from gradcompat.terms.calls import Call, OptionValue, Unread, Value
 
 # `all_exhausted_without_replacement`, `16-mixed`, `facebook/esm2_t6_8M_UR50D`; what is longer or has spaces is a text.
 _WORD = re.compile(r"[^\s'\"\\]{1,80}")

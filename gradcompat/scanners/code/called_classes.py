@@ -6,8 +6,8 @@ import ast
 import sys
 from collections.abc import Iterator
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.scanners.code.names import Imported, Names, Scope
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 _DEEPEST = 8
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__init_subclass__"})

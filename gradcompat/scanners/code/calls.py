@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.environment import SettingValue
 from gradcompat.scanners.configs import deepspeed, lightning_cli, ms_swift, training_arguments
 from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.context import DataclassParser, LaunchOption
 from gradcompat.scanners.code.arguments import Place
 from gradcompat.scanners.code.called_classes import full_name
 from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 _CONFIG_READERS = frozenset({"TrlParser"})
 _PACKAGES = ("transformers.", "trl.")

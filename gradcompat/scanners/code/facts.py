@@ -13,9 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
-from gradcompat.defaults import TRAIN
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import ConfigLookup, OptionFile
 from gradcompat.scanners.code import calls
 from gradcompat.scanners.code.alike_branches import agreed, is_arguments
@@ -76,6 +74,8 @@ from gradcompat.scanners.code.program_inference import FIRST, HOOKS, conclude, o
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import Step, text, walk
 from gradcompat.scanners.configs.deepspeed import SIZES
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.terms.defaults import TRAIN
 
 # Methods of a model that return the model itself.
 _MOVING = frozenset({"to", "cuda", "cpu", "half", "bfloat16", "float", "train", "eval"})

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar, cast
 
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.context import ConfigLookup, DataclassParser, OptionBranch, OptionDefault, OptionFile, OptionTest
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.scanners.code.alike_branches import Alternative, is_arguments
@@ -25,6 +24,7 @@ from gradcompat.scanners.code.version_questions import regions
 from gradcompat.scanners.code.walk import Step, taken
 from gradcompat.scanners.configs import training_arguments
 from gradcompat.scanners.key_mapping import Feed
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 # The content of a message, among what is mentioned.
 PICTURE: Final = "content that is an image"
@@ -49,7 +49,7 @@ class Findings:
         place: where a node stands.
         document: the file, for models that lie beside it.
         symbols: the names of other packages that are used, with the first place.
-        calls: the calls of them, each as a line (:mod:`gradcompat.calls`), with the first place.
+        calls: the calls of them, each as a line (:mod:`gradcompat.terms.calls`), with the first place.
         ways: those of both that some releases alone reach, wherever they stand, and when.
         firm: those names of which a defect asks whether the program can do without, and without which it cannot.
         graded: the kernels of attention that are used where gradients are on.

@@ -18,15 +18,15 @@ from pathlib import Path, PurePosixPath
 
 from gradcompat.budget import Budget
 from gradcompat.errors import SourceError
+from gradcompat.files.root import Root, root_of_file
 from gradcompat.formats.document import Document, read_document
-from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.model.environment import Location
-from gradcompat.root import Root, root_of_file
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.syntax import parse, places_in
 from gradcompat.scanners.code.uses import ModuleUses
 from gradcompat.scanners.registry import LIBRARIES
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 MAX_MODULES = 100  # of one program
 _STAR = 10

@@ -15,11 +15,11 @@ from gradcompat.budget import MAX_CELLS
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.scanners.code import python_code, syntax
 from gradcompat.scanners.key_mapping import Feeds
+from gradcompat.startup.lazy_dataclasses import replace
 
 FEEDS: Feeds = python_code.FEEDS
 

@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.scanners.code.names import PARSING, UNKNOWN, Names, Scope
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 # What the result of `parse_args` is called where it is passed on.
 _NAMESPACES = frozenset({"args", "opt", "opts", "options", "flags", "arguments"})

@@ -10,9 +10,9 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.scanners.code.calls import known
 from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 _Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 _DEEPEST = 8  # of classes that derive from one another

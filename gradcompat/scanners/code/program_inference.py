@@ -6,8 +6,6 @@ import ast
 import re
 from collections.abc import Callable, Collection, Iterator
 
-from gradcompat.calls import Call, read_call
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.code.calls import KERAS, STATEFUL_LOADERS
 from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTIONS, on_plain_convolutions
@@ -23,7 +21,9 @@ from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
 from gradcompat.scanners.code.findings import PICTURE, Findings
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import Step
-from gradcompat.symbol_patterns import name_of
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.terms.calls import Call, read_call
+from gradcompat.terms.symbol_patterns import name_of
 
 # What puts the hook on the embeddings, under whichever name; their mention alone makes the absence doubtful.
 HOOKS = frozenset(

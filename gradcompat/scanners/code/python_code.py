@@ -16,7 +16,6 @@ from pathlib import PurePosixPath
 
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.code_use import CodeUse, left_out
 from gradcompat.model.context import Context, DataclassParser, OptionalUse
 from gradcompat.model.environment import Location, Setting, Skipped
@@ -41,6 +40,7 @@ from gradcompat.scanners.code.uses import Certainty, ModuleUses, module_by_name,
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.launches import environment_variables
 from gradcompat.scanners.registry import LIBRARIES
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 MOST_MODULES = 20  # of the project itself that are named one by one, for one file
 # Frameworks for tests.

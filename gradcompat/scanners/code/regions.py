@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Final
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.release_question import ReleaseQuestion
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 # Lists of questions, each of which is one way: when all of its questions are answered with yes.
 Ways = tuple[tuple[ReleaseQuestion, ...], ...]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 
-from gradcompat.defaults import DEFAULTS, TRAIN, Default
 from gradcompat.model.context import Unset
 from gradcompat.scanners.code.findings import Called, Findings
+from gradcompat.terms.defaults import DEFAULTS, TRAIN, Default
 
 # What changes the arguments of an object that is there.
 _ELSEWHERE = (

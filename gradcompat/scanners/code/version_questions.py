@@ -11,12 +11,12 @@ import ast
 import re
 from collections.abc import Sequence
 
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.release_question import Operator, ReleaseQuestion
-from gradcompat.names import normalise
+from gradcompat.requirements.names import normalise
 from gradcompat.scanners.code.names import Imported, Names, Scope
 from gradcompat.scanners.code.regions import ALWAYS, Region, Ways, around, both, either, ways_to
 from gradcompat.scanners.code.syntax import LEAVES, LEAVING, children
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 # A text without any of these words asks nothing itself.
 _ASKING = re.compile(r"__version__|metadata|get_distribution|\bis_\w+_version|\bcompare_versions")

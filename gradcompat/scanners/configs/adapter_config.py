@@ -5,12 +5,12 @@ from __future__ import annotations
 from gradcompat.errors import Unrecognised
 from gradcompat.formats import json_text
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.configs.flat import read_config, run_of
 from gradcompat.scanners.configs.nested import stated
 from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.startup.lazy_dataclasses import replace
 
 _METHODS = (
     *("lora", "adalora", "loha", "lokr", "ia3", "oft", "boft", "vera", "fourierft", "xlora", "hra", "vblora", "bone"),

@@ -10,11 +10,9 @@ from collections.abc import Iterator, Sequence
 from keyword import iskeyword
 from typing import Any
 
-from gradcompat.calls import Unread, Value, read_call
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats import json_text, yaml_nodes
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import ConfigLookup, ConfigValue, Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.code.call_lines import SECRET, is_word
@@ -23,7 +21,9 @@ from gradcompat.scanners.configs import adapter_config, training_arguments
 from gradcompat.scanners.configs.flat import Config, Entry, run_of, settings_of
 from gradcompat.scanners.configs.model_names import model_settings
 from gradcompat.scanners.key_mapping import Feed, Feeds
-from gradcompat.symbol_patterns import CALLS_KEY, name_of
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.terms.calls import Unread, Value, read_call
+from gradcompat.terms.symbol_patterns import CALLS_KEY, name_of
 
 FEEDS: Feeds = {
     **training_arguments.FEEDS,

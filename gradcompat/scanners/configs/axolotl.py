@@ -7,8 +7,6 @@ from typing import Any
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
@@ -17,6 +15,8 @@ from gradcompat.scanners.configs.flat import Config, key_places, read_config, ro
 from gradcompat.scanners.configs.tool_defaults import imports_of, left_to_tool
 from gradcompat.scanners.configs.training_arguments import ATTENTION, FSDP_CONFIG, OPTIMIZER
 from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _LIGER = Feed("training.use_liger_kernel", {"true": True}, only=True)
 

@@ -10,12 +10,12 @@ import re
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.scanners.configs.flat import Config, Entry, read_config
 from gradcompat.scanners.configs.nested import stated
 from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.startup.lazy_dataclasses import replace
 
 # The engine builds these from its own kernels. Where others come from depends on offloading and on what is installed.
 _OWN_OPTIMIZERS = dict.fromkeys(

@@ -12,13 +12,13 @@ from typing import Any
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats import json_text, yaml_nodes
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.context import Context, LaunchOption
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners.configs.model_names import architecture_setting
 from gradcompat.scanners.configs.training_arguments import expanded, settled
 from gradcompat.scanners.key_mapping import Feeds, fed
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 MOST_DUPLICATES = 20  # keys that stand twice and are named, of one config
 _LONGEST = 1000  # characters of a value that somebody typed

@@ -11,11 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from gradcompat.calls import Call, Unread, Value
 from gradcompat.errors import Unrecognised
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Composed, Context, Override
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
@@ -27,7 +25,9 @@ from gradcompat.scanners.configs.hydra_composition import Composite, alone, besi
 from gradcompat.scanners.configs.nested import stated
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.registry import LIBRARIES
-from gradcompat.symbol_patterns import SYMBOLS_KEY
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.terms.calls import Call, Unread, Value
+from gradcompat.terms.symbol_patterns import SYMBOLS_KEY
 
 _MAX_DEPTH = 12
 _LONGEST = 200  # characters of a name in `defaults`

@@ -14,12 +14,12 @@ from pathlib import Path, PurePosixPath
 from gradcompat.errors import Malformed, OutsideRoot, SourceError
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.document import Document, read_document
-from gradcompat.lazy_dataclasses import dataclass, field
 from gradcompat.model.context import Override
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners.configs.hydra_defaults import Choices, Composition, File, Load, Open, header_of
 from gradcompat.scanners.configs.hydra_merge import Merged, nothing
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 _LARGEST = 256 * 1024  # characters of a file; more is data
 _MOST_OPTIONS = 100  # files of a group that are looked at

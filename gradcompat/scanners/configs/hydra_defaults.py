@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gradcompat.errors import Malformed, SourceError, TooComplex
 from gradcompat.formats import yaml_nodes
-from gradcompat.lazy_dataclasses import dataclass, field, replace
 from gradcompat.quotation import reference
 from gradcompat.redaction import redact
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 _DEEPEST = 20  # files that a file is below
 MOST_FILES = 300  # of one config

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from gradcompat.errors import TooComplex
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence
-from gradcompat.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 _DEEPEST = 50
 MOST_NODES = 500_000  # that are looked at

@@ -9,17 +9,17 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from gradcompat.calls import Call, Unread, Value
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.configs.class_paths import OPTIMIZER
 from gradcompat.scanners.configs.flat import Config, classes_of, read_config, run_of
 from gradcompat.scanners.configs.nested import stated
 from gradcompat.scanners.key_mapping import Feed, Feeds
-from gradcompat.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.terms.calls import Call, Unread, Value
+from gradcompat.terms.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
 
 _PRECISIONS: dict[str, SettingValue | None] = {
     **dict.fromkeys(("16", "16-mixed", "16-true"), "fp16"),

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Setting
@@ -15,6 +14,7 @@ from gradcompat.scanners.configs.adapter_folders import is_below, is_of_stage
 from gradcompat.scanners.configs.flat import Config, key_places, read_config, run_of, settings_of
 from gradcompat.scanners.configs.tool_defaults import imports_of, left_to_tool
 from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.startup.lazy_dataclasses import replace
 
 FEEDS: Feeds = {
     **training_arguments.FEEDS,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.scanners.configs import training_arguments
 from gradcompat.scanners.configs.flat import read_config, run_of, settings_of
 from gradcompat.scanners.configs.tool_defaults import imports_of, left_to_tool
 from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.startup.lazy_dataclasses import replace
 
 _TUNER = Feed("peft.method", {"full": "none", "longlora": "lora"})
 _SHIPPED = ("zero0", "zero1", "zero2", "zero3", "zero2_offload", "zero3_offload")

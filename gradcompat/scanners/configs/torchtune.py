@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.context import Context
 from gradcompat.scanners.configs.class_paths import OPTIMIZER
 from gradcompat.scanners.configs.flat import Entry, read_config, run_of
 from gradcompat.scanners.configs.nested import stated
 from gradcompat.scanners.configs.tool_defaults import imports_of
 from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _ADAPTERS = ("lora", "qlora", "dora", "qdora")
 

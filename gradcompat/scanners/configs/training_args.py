@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.configs import training_arguments
 from gradcompat.scanners.configs.flat import keys_of, read_config, run_of, settings_of
 from gradcompat.scanners.key_mapping import Feeds
+from gradcompat.startup.lazy_dataclasses import replace
 
 FEEDS: Feeds = training_arguments.FEEDS
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.configs.flat import Config, read_config, run_of, settings_of
 from gradcompat.scanners.configs.nested import stated as stated_by
 from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.startup.lazy_dataclasses import replace
 
 _LORA = Feed("peft.method", {"0": "none"}, given="lora")
 _STRATEGY = Feed("distributed.strategy", {"fsdp": "fsdp", "fsdp2": "fsdp", "megatron": "megatron_lm"})

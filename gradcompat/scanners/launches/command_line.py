@@ -9,9 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from gradcompat.calls import Call, Unread, Value
 from gradcompat.formats.shell import HOLE
-from gradcompat.lazy_dataclasses import dataclass, replace
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners.configs import (
@@ -30,7 +28,9 @@ from gradcompat.scanners.key_mapping import Feed, Feeds, fed
 from gradcompat.scanners.launches import environment_variables
 from gradcompat.scanners.launches.environment_variables import VARIABLES, said_by
 from gradcompat.scanners.launches.launchers import Argument, Launch, is_lightning
-from gradcompat.symbol_patterns import settings_of_use
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
+from gradcompat.terms.calls import Call, Unread, Value
+from gradcompat.terms.symbol_patterns import settings_of_use
 
 _ACCUMULATION = Feed("training.gradient_accumulation_steps")
 _CHECKPOINTING = Feed("training.gradient_checkpointing")

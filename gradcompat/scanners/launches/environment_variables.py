@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import SettingValue
 from gradcompat.scanners.key_mapping import Feed
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 _ON = frozenset({"1", "on", "yes", "true"})
 # Importing one of these imports transformers.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import LaunchOption, OptionDefault, OptionTest
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.code.calls import known
 from gradcompat.scanners.configs.model_names import model_settings
 from gradcompat.scanners.configs.training_arguments import expanded, settled
 from gradcompat.scanners.key_mapping import fed
+from gradcompat.startup.lazy_dataclasses import replace
 
 NEGATED = "no_"  # `--no-bf16` of argparse.BooleanOptionalAction, `--no_bf16` of HfArgumentParser
 

@@ -16,8 +16,7 @@ from gradcompat.budget import Budget
 from gradcompat.errors import SourceError, TooComplex, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.shell import HOLE, MOST_STEPS, Command, Heredoc, Trace, Word, commands
-from gradcompat.gpu_names import compute_capability
-from gradcompat.lazy_dataclasses import dataclass, field, replace
+from gradcompat.host.gpu_names import compute_capability
 from gradcompat.model.context import Context, LaunchOption, Override
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted, reference
@@ -26,6 +25,7 @@ from gradcompat.scanners.key_mapping import Feed
 from gradcompat.scanners.launches import command_line
 from gradcompat.scanners.launches.command_line import Places, files_of, imports_of_launch, settings_of
 from gradcompat.scanners.launches.launchers import WRAPPERS, Argument, Launch, launch_of
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 FEEDS = {
     **command_line.FEEDS,

@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradcompat.calls import Call, OptionValue, Unread, Value, read_call
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context, DataclassParser, LaunchOption
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.code.call_lines import SECRET, is_word
 from gradcompat.scanners.launches.launch_options import NEGATED, bare_value, option_among
 from gradcompat.scanners.launches.parsed_options import only_file, parser_of_tool
-from gradcompat.symbol_patterns import CALLS_KEY, has_options
+from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.terms.calls import Call, OptionValue, Unread, Value, read_call
+from gradcompat.terms.symbol_patterns import CALLS_KEY, has_options
 
 _CONFIG = "config"
 _MOST_OWN = 100  # fields of a project's own that a line has

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gradcompat.formats.shell import HOLE, Word
-from gradcompat.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 # Commands that run the command behind them, what stands between is theirs; and those among them that run a file.
 _RUNNERS = frozenset({"uv", "poetry", "pdm", "pixi", "pipenv"})

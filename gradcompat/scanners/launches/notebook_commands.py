@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document
 from gradcompat.formats.json_text import Places, parse
-from gradcompat.lazy_dataclasses import replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location
 from gradcompat.scanners.code.notebook_code import code_cells, is_python, lines_of
 from gradcompat.scanners.launches import launch_script
 from gradcompat.scanners.launches.pasted_blocks import moved
+from gradcompat.startup.lazy_dataclasses import replace
 
 _COMMANDS = re.compile(r"[\"\n][ \t]*(?:!|%%(?:bash|sh|shell|script)\b)")
 _OF_SHELL = re.compile(r"\s*%%(?:bash|sh|shell|script[ \t]+(?:ba)?sh)\b")

@@ -10,11 +10,11 @@ from typing import Any
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document
 from gradcompat.formats.fenced_blocks import JSON, PYTHON, SHELL, YAML, FencedBlock, fenced_blocks
-from gradcompat.lazy_dataclasses import fields, replace
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.any_config import scan
 from gradcompat.scanners.launches import launch_script
+from gradcompat.startup.lazy_dataclasses import fields, replace
 
 # The file that a block of a language would be; scanners choose by its name.
 _PYTHON, _YAML, _JSON, _SHELL = "block.py", "block.yaml", "config.json", "block.sh"

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gradcompat.audit.runs import in_folder
-from gradcompat.calls import OptionValue, read_call
-from gradcompat.root import root_of_folder
+from gradcompat.files.root import root_of_folder
 from gradcompat.scanners.run_assembly import assemble
+from gradcompat.terms.calls import OptionValue, read_call
 
 HEAD = "from transformers import Trainer, TrainingArguments\n"
 BODY = (

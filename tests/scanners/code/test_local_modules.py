@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.comparison import texts
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
-from gradcompat.root import root_of_folder
 from gradcompat.scanners.code.local_modules import Links, Project, follow, project_of
 from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.python_code import scan
@@ -21,6 +20,7 @@ from gradcompat.scanners.code.syntax import parse
 from gradcompat.scanners.configs import trl
 from gradcompat.scanners.launches import launch_script
 from gradcompat.scanners.run_assembly import join
+from gradcompat.terms.comparison import texts
 
 TRAIN = "from transformers import Trainer, TrainingArguments\n"
 

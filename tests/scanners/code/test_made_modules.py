@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import gradcompat
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import read_document
-from gradcompat.root import root_of_folder
 from gradcompat.scanners.any_config import scan
 
 MODULE = """

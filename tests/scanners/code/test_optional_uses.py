@@ -9,7 +9,7 @@ import pytest
 
 import gradcompat
 from gradcompat.audit.runs import in_folder
-from gradcompat.root import root_of_folder
+from gradcompat.files.root import root_of_folder
 from gradcompat.scanners.run_assembly import assemble
 
 PARSER = """

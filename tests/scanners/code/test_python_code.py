@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.comparison import texts
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.scanners.code.python_code import FEEDS, scan
 from gradcompat.scanners.registry import candidates
+from gradcompat.terms.comparison import texts
 from gradcompat.vocabulary import KEYS
 from tests.scanners.scanned import stated
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.comparison import texts
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import read_document
-from gradcompat.root import root_of_folder
 from gradcompat.scanners.code.python_code import scan
+from gradcompat.terms.comparison import texts
 
 MODEL = """
 import torch

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from gradcompat.defaults import DEFAULTS, Default
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context, Unset
 from gradcompat.model.environment import Location
 from gradcompat.scanners.code import notebook_code
 from gradcompat.scanners.code.python_code import scan
 from gradcompat.scanners.run_assembly import join
+from gradcompat.terms.defaults import DEFAULTS, Default
 
 TRAINER = """\
 from peft import LoraConfig, get_peft_model

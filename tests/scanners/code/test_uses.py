@@ -8,9 +8,9 @@ from textwrap import dedent
 
 import pytest
 
+from gradcompat.files.root import Root
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context
-from gradcompat.root import Root
 from gradcompat.scanners.code.python_code import scan
 
 

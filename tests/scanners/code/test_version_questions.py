@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.release_question import Operator, Reading, ReleaseQuestion
-from gradcompat.root import root_of_folder
 from gradcompat.scanners.code import python_code
 
 HEAD = """

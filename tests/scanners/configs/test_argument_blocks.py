@@ -9,10 +9,10 @@ import pytest
 
 from gradcompat.audit.runs import in_folder
 from gradcompat.errors import Unrecognised
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
-from gradcompat.root import root_of_folder
 from gradcompat.scanners.any_config import scan
 from gradcompat.scanners.run_assembly import Assembly, assemble
 from tests.scanners.scanned import lines

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from gradcompat.audit.runs import in_folder
 from gradcompat.errors import Malformed, SourceError
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context, Override
 from gradcompat.model.environment import Location, SettingValue
-from gradcompat.root import root_of_folder
 from gradcompat.scanners.any_config import scan
 from gradcompat.scanners.configs import hydra
 from gradcompat.scanners.configs.hydra_composition import Folder, beside, compose

@@ -8,8 +8,8 @@ import pytest
 
 from gradcompat.audit.runs import in_folder
 from gradcompat.errors import Unrecognised
+from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import Document
-from gradcompat.root import root_of_folder
 from gradcompat.scanners.any_config import scan
 from gradcompat.scanners.configs import verl
 from gradcompat.scanners.run_assembly import assemble

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import gradcompat
-from gradcompat.calls import read_call
 from gradcompat.formats.document import Document
 from gradcompat.scanners.code.python_code import scan
-from gradcompat.symbol_patterns import by_defaults, truth_of_use
+from gradcompat.terms.calls import read_call
+from gradcompat.terms.symbol_patterns import by_defaults, truth_of_use
 from gradcompat.truth import Truth
 
 _PROGRAM = """\

@@ -13,8 +13,8 @@ from gradcompat.curation.measured_rows import rows_in, tables_of
 from gradcompat.errors import UsageError
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.newest import newest_releases
-from gradcompat.names import normalise
 from gradcompat.renderers import newest_text
+from gradcompat.requirements.names import normalise
 
 FORMATS = {
     "text": "gradcompat.renderers.matrix_text",

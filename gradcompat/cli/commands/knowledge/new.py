@@ -21,6 +21,7 @@ from gradcompat.curation.lint import lint_records
 from gradcompat.database.open import public_records
 from gradcompat.edit.atomic_write import FileEdit, write
 from gradcompat.errors import IndexUnavailable, KnowledgeError, UsageError
+from gradcompat.files.regular_files import read_regular
 from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.knowledge.example_generator import examples
 from gradcompat.knowledge.lint import is_own
@@ -29,7 +30,6 @@ from gradcompat.knowledge.record_builder import problems
 from gradcompat.knowledge.record_yaml import appended, ids_in
 from gradcompat.knowledge.records import Authored, Problem, read
 from gradcompat.messages import counted
-from gradcompat.regular_files import read_regular
 from gradcompat.renderers.terminal import safe, width, wrapped
 
 T = TypeVar("T")

@@ -15,8 +15,8 @@ from gradcompat.cli.commands.knowledge.matrix import FORMATS
 from gradcompat.cli.parameters import TableFormat
 from gradcompat.errors import UsageError
 from gradcompat.messages import counted
-from gradcompat.names import normalise
 from gradcompat.releases.table import ReleaseTable, table_of, tabled_packages
+from gradcompat.requirements.names import normalise
 
 
 def command(

@@ -11,8 +11,8 @@ from gradcompat.cli.parameters import Measured
 from gradcompat.curation.measured_rows import probes_in, ranges_in, rows_in
 from gradcompat.errors import IndexUnavailable
 from gradcompat.index.snapshot import shipped_snapshot
-from gradcompat.names import normalise
 from gradcompat.renderers import ranges_text
+from gradcompat.requirements.names import normalise
 
 
 def command(

@@ -21,7 +21,7 @@ from gradcompat.knowledge.refreshed import refreshed, speaks_of
 from gradcompat.messages import counted
 from gradcompat.releases.table import tabled_packages
 from gradcompat.renderers.terminal import safe, width, wrapped
-from gradcompat.versions import parse_version
+from gradcompat.requirements.versions import parse_version
 
 
 def command(

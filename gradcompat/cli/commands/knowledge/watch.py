@@ -20,12 +20,12 @@ from gradcompat.curation.watch.candidate import Candidate, ranked
 from gradcompat.curation.watch.survey import kept_candidates
 from gradcompat.curation.watch.verdicts import FILE, Judged, add_verdicts, judged, read_verdicts
 from gradcompat.errors import UsageError
+from gradcompat.files.user_folders import cache_folder
 from gradcompat.messages import counted
-from gradcompat.names import normalise
 from gradcompat.renderers import candidates_json, candidates_text
 from gradcompat.renderers.json_output import json_output
 from gradcompat.renderers.terminal import safe
-from gradcompat.user_folders import cache_folder
+from gradcompat.requirements.names import normalise
 
 
 def command(

@@ -10,11 +10,11 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from gradcompat.lazy_dataclasses import dataclass
 from gradcompat.model.environment import Location
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import text
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 _LOADING = re.compile("from_pretrained")
 _BESIDE_MODELS = ("Tokenizer", "TokenizerFast", "Processor", "Config", "Extractor")

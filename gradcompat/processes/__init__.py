@@ -1,0 +1,1 @@
+"""Other processes: programs on the path, workers that may crash."""

@@ -1,0 +1,1 @@
+"""Names, versions, specifiers and markers, as the standards of packaging have them."""

@@ -1,0 +1,187 @@
+"""Patterns of what a program uses: of names, ``transformers.*Trainer``, and of calls.
+
+What a program uses is a list of names and, beside them, of the calls of these functions
+(:mod:`gradcompat.terms.calls`). A pattern of names asks for names alone, one of calls
+(:mod:`gradcompat.terms.call_patterns`) for calls alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from gradcompat.terms.name_patterns import any_matches, matches, matching
+from gradcompat.truth import Truth
+
+SYMBOLS_KEY = "code.symbols"
+CALLS_KEY = "code.calls"  # of the same functions, with what they are told
+LIBRARIES_KEY = "code.libraries"  # what the tool of a config imports
+OPTIONAL_KEY = "code.optional"  # names and calls that options of the command line have to ask for
+_BRACKET = "("
+_OPTION = "_option("  # with which a value begins that an option of the command line gives
+# Packages that are imported by another name.
+_IMPORTED_AS = {
+    "awq": "autoawq",
+    "flash_attn": "flash-attn",
+    "hydra": "hydra-core",
+    "mmaction": "mmaction2",
+    "mmseg": "mmsegmentation",
+    "pyannote": "pyannote-audio",
+    "pytorch_lightning": "pytorch-lightning",
+    "sentence_transformers": "sentence-transformers",
+}
+
+
+def is_call(symbol: str) -> bool:
+    """Is this a call, or a pattern of calls, and not a name alone?"""
+    return _BRACKET in symbol
+
+
+def name_of(symbol: str) -> str:
+    """The name in a call or a pattern of calls.
+
+    >>> name_of("torch.load(f) if given(weights_only)")
+    'torch.load'
+    """
+    return symbol.partition(_BRACKET)[0]
+
+
+def settings_of_use(used: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """What a program uses, given as names and calls, by the keys of the vocabulary: whose call is there is used."""
+    names, calls = _apart(tuple(used))
+    return {SYMBOLS_KEY: tuple(dict.fromkeys((*names, *map(name_of, calls)))), CALLS_KEY: calls}
+
+
+@lru_cache(maxsize=1024)
+def names_of(pattern: str) -> tuple[str, ...]:
+    """The names that a pattern asks for, with their stars.
+
+    >>> names_of("torch.optim.{Adam,AdamW}() if capturable")
+    ('torch.optim.Adam', 'torch.optim.AdamW')
+    """
+    waiting, found = [name_of(pattern)], []
+    while waiting:
+        name = waiting.pop(0)
+        begin, brace, rest = name.partition("{")
+        words, _, end = rest.partition("}")
+        if brace:
+            waiting += [f"{begin}{word}{end}" for word in words.split(",")]
+        else:
+            found.append(name)
+    return tuple(found)
+
+
+def whole_library(pattern: str) -> str:
+    """The package that a pattern asks for whatever of it is used; empty for what names a part of one.
+
+    >>> whole_library("flash_attn.*"), whole_library("datasets.load_dataset")
+    ('flash-attn', '')
+    """
+    name, _, rest = pattern.partition(".")
+    return _IMPORTED_AS.get(name, name) if rest == "*" and name != "*" else ""
+
+
+def arguments_in_words(pattern: str) -> str:
+    """What a pattern of calls asks of the arguments.
+
+    >>> arguments_in_words("torch.load(f) if given(weights_only)")
+    'with weights_only'
+    """
+    from gradcompat.terms.call_patterns import read_pattern
+
+    return read_pattern(pattern).in_words()
+
+
+def truth_of_use(used: tuple[str, ...], patterns: tuple[str, ...]) -> Truth:
+    """Is one of the patterns met by what is used? Unknown where a call hides the arguments that a pattern asks for."""
+    return _truth_of_use(used, patterns)
+
+
+@lru_cache(maxsize=4096)
+def _truth_of_use(used: tuple[str, ...], patterns: tuple[str, ...]) -> Truth:
+    """The same, for a program uses many names, is asked for each record, and has many runs."""
+    names, calls = _apart(used)
+    by_name, by_call = _apart(patterns)
+    if any_matches(names, by_name):
+        return Truth.YES
+    truths = (_truth_of_call(call, pattern) for pattern in by_call for call in _calls_of(calls, pattern))
+    return max(truths, default=Truth.NO)
+
+
+@lru_cache(maxsize=1024)
+def met_by(used: tuple[str, ...], patterns: tuple[str, ...]) -> frozenset[str]:
+    """The names and calls of what is used that surely meet one of the patterns."""
+    names, calls = _apart(used)
+    by_name, by_call = _apart(patterns)
+    met = (
+        call for pattern in by_call for call in _calls_of(calls, pattern) if _truth_of_call(call, pattern) is Truth.YES
+    )
+    return matching(names, by_name).union(met)
+
+
+def are_called(names: Iterable[str], patterns: Iterable[str]) -> bool:
+    """Is one of the names that of a pattern of calls?"""
+    wanted = [name for pattern in filter(is_call, patterns) for name in names_of(pattern)]
+    return any(matches(name, pattern) for pattern in wanted for name in names)
+
+
+def meets(symbol: str, pattern: str) -> bool:
+    """Does a name or a call meet a pattern?"""
+    return truth_of_use((symbol,), (pattern,)) is Truth.YES
+
+
+def hides(symbol: str, pattern: str) -> bool:
+    """Is it a call that may meet a pattern, by arguments that are put together elsewhere?"""
+    return is_call(symbol) and truth_of_use((symbol,), (pattern,)) is Truth.UNKNOWN
+
+
+def has_options(call: str) -> bool:
+    """Are arguments of a call what options of the program's command line give?"""
+    return _OPTION in call
+
+
+def by_defaults(call: str, patterns: Iterable[str]) -> tuple[tuple[tuple[str, object], ...], Truth] | None:
+    """The options of a call that patterns ask for, each with its default, and whether these meet one of the patterns.
+
+    None where the options do not decide.
+    """
+    patterns = tuple(patterns)
+    if not has_options(call) or truth_of_use((call,), patterns) is not Truth.UNKNOWN:
+        return None
+    from gradcompat.terms.calls import read_call
+
+    read = read_call(call)
+
+    def truth(left: tuple[object, ...] = ()) -> Truth:
+        told = read.with_options(lambda option: option if option in left else option.default)
+        return truth_of_use((str(told),), patterns)
+
+    deciding = [option for option in read.options if truth((option,)) is Truth.UNKNOWN] or read.options
+    return tuple((option.shown, option.default) for option in deciding), truth()
+
+
+def _calls_of(calls: tuple[str, ...], pattern: str) -> list[str]:
+    """The calls whose name is that of a pattern."""
+    named = matching(_names(calls), names_of(pattern)) if calls else frozenset()
+    return [call for call in calls if name_of(call) in named] if named else []
+
+
+@lru_cache(maxsize=256)
+def _names(calls: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(name_of, calls))
+
+
+def _truth_of_call(call: str, pattern: str) -> Truth:
+    from gradcompat.terms.call_patterns import read_pattern
+    from gradcompat.terms.calls import read_call
+
+    try:
+        return read_pattern(pattern).truth(read_call(call))
+    except ValueError:  # said by hand, and no call
+        return Truth.UNKNOWN
+
+
+@lru_cache(maxsize=1024)
+def _apart(symbols: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names, and the calls."""
+    return tuple(one for one in symbols if not is_call(one)), tuple(filter(is_call, symbols))
