@@ -13,6 +13,7 @@ from typing import Any
 from gradcompat.guard import deepspeed_engine, live_facts, run_report, screen, tracebacks, trackers
 from gradcompat.guard.checkpoint_reading import CheckpointReading
 from gradcompat.guard.collective import rank
+from gradcompat.guard.compiled_in_place import watch_compiled
 from gradcompat.guard.detectors import checkpoint, replicas
 from gradcompat.guard.findings import Finding, GuardStop, Outcome, Unverified
 from gradcompat.guard.instrumentation import Instrumentation, loaded
@@ -121,7 +122,9 @@ class Guard:
         if self._model is not None:
             self._watch(self._observer, self._model)
         else:
-            keep(torch.nn.modules.module.register_module_forward_pre_hook(self._safely(self._called)))
+            called = self._safely(self._called)
+            keep(torch.nn.modules.module.register_module_forward_pre_hook(called))
+            watch_compiled(self._instrumentation, called)
         return None
 
     def close(self) -> None:

@@ -88,14 +88,14 @@ class Instrumentation:
         if original is None:
             return
         own = vars(owner).get(name)  # inherited where this is None
-        compiling = _compiling()
+        is_compiling = compiling()
         # Not in the wrapper: torch.compile keeps tables of functions, and models would live as long as they do.
         place = len(self._around)
         self._around.append(around)
 
         @functools.wraps(original)
         def wrapper(*arguments: Any, **keywords: Any) -> Any:
-            if compiling() or not self.active:
+            if is_compiling() or not self.active:
                 return original(*arguments, **keywords)
             return self._around[place](original, arguments, keywords)
 
@@ -133,7 +133,7 @@ def _scriptable(wrapper: Any, original: Any) -> Any:
     return wrapper
 
 
-def _compiling() -> Callable[[], bool]:
+def compiling() -> Callable[[], bool]:
     """What says that torch.compile is reading the code: it should not see the wrapper."""
     compiler = getattr(loaded("torch"), "compiler", None)
     known: Callable[[], bool] = getattr(compiler, "is_compiling", lambda: False)
