@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from gradcompat.matching.matcher import Names
+from gradcompat.matching.entries import Names
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue, SourceKind
 from gradcompat.model.issue import Combination, Issue, Level, PackageTerm, Reference, Remedy, SettingTerm, Term
 from gradcompat.requirements.versions import VersionSet

@@ -17,7 +17,7 @@ import pytest
 from gradcompat.audit import plans
 from gradcompat.budget import Budget
 from gradcompat.index.snapshot import shipped_snapshot
-from gradcompat.matching.matcher import Names
+from gradcompat.matching.entries import Names
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from gradcompat.breaks.pairs import Break, Pair, known_names, pair_of, pairs_among
-from gradcompat.matching.matcher import Names
+from gradcompat.matching.entries import Names
 from gradcompat.model.environment import Environment, Package
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, SymbolTerm, is_break

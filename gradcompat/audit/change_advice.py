@@ -15,7 +15,7 @@ from gradcompat.audit.options import AuditOptions
 from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.matching.matcher import questions
+from gradcompat.matching.alike_runs import questions
 from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.model.finding import Advice, Finding, Status
 from gradcompat.model.issue import Issue

@@ -10,8 +10,11 @@ from gradcompat.audit.breaks import breaks_ahead, breaks_of, told
 from gradcompat.audit.options import AuditOptions
 from gradcompat.budget import Budget
 from gradcompat.knowledge.load import KnowledgeBase
+from gradcompat.matching.alike_runs import alike, questions
+from gradcompat.matching.entries import Listing, Names
 from gradcompat.matching.forks import Forks
-from gradcompat.matching.matcher import Listing, Names, View, alike, match_in, questions
+from gradcompat.matching.matcher import match_in
+from gradcompat.matching.view import View
 from gradcompat.messages import counted, joined
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 from gradcompat.model.finding import Finding, Status

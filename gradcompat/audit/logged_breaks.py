@@ -11,7 +11,7 @@ from gradcompat.breaks.code_issues import Beside, broken_uses, constraint_of, is
 from gradcompat.breaks.error_names import missing_member, missing_name, refused_keywords
 from gradcompat.breaks.module_needs import providers_of
 from gradcompat.breaks.release_ranges import ranges_of
-from gradcompat.matching.matcher import Names
+from gradcompat.matching.entries import Names
 from gradcompat.messages import joined, remedy_text, versions_text
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.diagnosis import Diagnosis, Seen

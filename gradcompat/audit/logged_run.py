@@ -8,7 +8,7 @@ from packaging.version import Version
 
 from gradcompat.breaks.code_issues import Beside
 from gradcompat.breaks.module_needs import providers_of
-from gradcompat.matching.matcher import Names
+from gradcompat.matching.entries import Names
 from gradcompat.model.diagnosis import Seen
 from gradcompat.model.environment import Environment
 from gradcompat.releases.table import package_of, table_of, tops_of

@@ -18,7 +18,7 @@ from gradcompat.dependency_formats import BY_KIND
 from gradcompat.errors import SourceError
 from gradcompat.files.regular_files import read_regular
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.matching.matcher import View
+from gradcompat.matching.view import View
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.code_use import ProjectCode
 from gradcompat.model.context import Context

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradcompat.errors import UsageError
-from gradcompat.matching.matcher import Names
+from gradcompat.matching.entries import Names
 from gradcompat.model.environment import Environment, Package, Skipped, SourceKind
 from gradcompat.model.report import Replaced
 from gradcompat.requirements.names import normalise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradcompat.matching.matcher import Names
+from gradcompat.matching.entries import Names
 from gradcompat.model.environment import Environment, Package, SettingValue
 from gradcompat.requirements.versions import VersionSet, locate
 from gradcompat.startup.lazy_dataclasses import replace

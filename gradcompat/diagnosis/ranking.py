@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from gradcompat.diagnosis.explanations import ERRORS, EXPLANATIONS, Explanation
 from gradcompat.diagnosis.installer_lines import InstallerLines
-from gradcompat.matching.matcher import Names, match
+from gradcompat.matching.entries import Names
+from gradcompat.matching.matcher import match
 from gradcompat.messages import entry_text, joined, value_text, versions_text
 from gradcompat.model.assumption import Assumption
 from gradcompat.model.diagnosis import Diagnosis, Observation, RuledOut, Seen

@@ -23,7 +23,8 @@ from gradcompat.knowledge.records import Authored, Problem
 from gradcompat.knowledge.review_horizon import spoken_of
 from gradcompat.knowledge.row_faults import faults
 from gradcompat.knowledge.schema import SHIPPED_PREFIX, Record, SettingRemedy, VersionRemedy
-from gradcompat.matching.matcher import Names, match
+from gradcompat.matching.entries import Names
+from gradcompat.matching.matcher import match
 from gradcompat.model.environment import Environment, Location
 from gradcompat.model.issue import Combination, Issue, PackageAbsentTerm, PackageTerm
 from gradcompat.model.probe import Row

@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from gradcompat.errors import KnowledgeError
 from gradcompat.knowledge.range_index import RangeIndex, index_of
-from gradcompat.matching.matcher import Names
+from gradcompat.matching.entries import Names
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import (

@@ -18,7 +18,7 @@ from gradcompat.knowledge.horizon import unfixed_by_package
 from gradcompat.knowledge.load import issue_from
 from gradcompat.knowledge.records import Authored
 from gradcompat.knowledge.schema import Horizon, Record
-from gradcompat.matching.matcher import Names
+from gradcompat.matching.entries import Names
 from gradcompat.model.probe import Row
 from gradcompat.requirements.versions import parse_version
 

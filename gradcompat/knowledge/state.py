@@ -16,7 +16,7 @@ from gradcompat.knowledge.ranges import verdicts_of
 from gradcompat.knowledge.records import Authored
 from gradcompat.knowledge.review_horizon import named, packages_of
 from gradcompat.knowledge.schema import Horizon, Record
-from gradcompat.matching.matcher import Names
+from gradcompat.matching.entries import Names
 from gradcompat.model.issue import LEVELS, Issue, PackageTerm
 from gradcompat.model.knowledge_state import KnowledgeState, PackageState, Unchecked
 from gradcompat.model.probe import Row

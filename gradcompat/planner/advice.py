@@ -14,8 +14,11 @@ from typing import Literal
 
 from packaging.version import Version
 
+from gradcompat.matching.entries import Listed, Listing, Names
 from gradcompat.matching.forks import Forks
-from gradcompat.matching.matcher import MAX_CHOICES, Listed, Listing, Names, View, is_about, match_in, ruled_out
+from gradcompat.matching.matcher import is_about, match_in, ruled_out
+from gradcompat.matching.package_terms import MAX_CHOICES
+from gradcompat.matching.view import View
 from gradcompat.messages import joined, line_with
 from gradcompat.model.environment import Environment, Location, Package
 from gradcompat.model.finding import Advice, Finding

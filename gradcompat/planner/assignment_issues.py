@@ -16,17 +16,11 @@ from math import prod
 
 from packaging.version import Version
 
-from gradcompat.matching.matcher import (
-    MAX_CHOICES,
-    Listed,
-    Listing,
-    View,
-    alike,
-    decisive_facts,
-    match_in,
-    questions,
-    ruled_out,
-)
+from gradcompat.matching.alike_runs import alike, decisive_facts, questions
+from gradcompat.matching.entries import Listed, Listing
+from gradcompat.matching.matcher import match_in, ruled_out
+from gradcompat.matching.package_terms import MAX_CHOICES
+from gradcompat.matching.view import View
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding

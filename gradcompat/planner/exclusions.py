@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradcompat.errors import IndexUnavailable
-from gradcompat.matching.matcher import Names
+from gradcompat.matching.entries import Names
 from gradcompat.model.issue import Issue
 from gradcompat.model.release import Catalogue
 from gradcompat.requirements.versions import ABOVE, BELOW, Cut, VersionSet, any_of

@@ -14,7 +14,7 @@ from packaging.version import Version
 from resolvelib import AbstractProvider, BaseReporter, ResolutionImpossible, ResolutionTooDeep, Resolver
 
 from gradcompat.budget import Budget
-from gradcompat.matching.matcher import Names
+from gradcompat.matching.entries import Names
 from gradcompat.messages import joined
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gradcompat.matching.matcher import packages_seen
+from gradcompat.matching.alike_runs import packages_seen
 from gradcompat.model.issue import Issue
 from gradcompat.planner.request import Request
 

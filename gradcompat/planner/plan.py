@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from gradcompat.budget import Budget
-from gradcompat.matching.matcher import Names, View
+from gradcompat.matching.entries import Names
+from gradcompat.matching.view import View
 from gradcompat.messages import counted
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding

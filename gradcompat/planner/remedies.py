@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcompat.matching.matcher import STRATEGY_KEY
+from gradcompat.matching.run_terms import STRATEGY_KEY
 from gradcompat.messages import line_with
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import CodeRemedy, Issue, SettingRemedy

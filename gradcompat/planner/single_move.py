@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gradcompat.budget import Budget
-from gradcompat.matching.matcher import Names, View, packages_seen
+from gradcompat.matching.alike_runs import packages_seen
+from gradcompat.matching.entries import Names
+from gradcompat.matching.view import View
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue

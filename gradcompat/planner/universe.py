@@ -13,8 +13,9 @@ from packaging.version import InvalidVersion, Version
 
 from gradcompat.budget import Budget
 from gradcompat.errors import IndexUnavailable
+from gradcompat.matching.entries import Listing, Names
 from gradcompat.matching.forks import Forks
-from gradcompat.matching.matcher import Listing, Names, View
+from gradcompat.matching.view import View
 from gradcompat.model.environment import Environment, Package
 from gradcompat.model.issue import Issue, PackageTerm, VersionRemedy
 from gradcompat.model.release import Catalogue, Release, Requirers

@@ -18,7 +18,7 @@ from gradcompat.files.root import Root
 from gradcompat.formats.document import read_document
 from gradcompat.formats.json_text import parse
 from gradcompat.knowledge.load import KnowledgeBase
-from gradcompat.matching.matcher import Names
+from gradcompat.matching.entries import Names
 from gradcompat.messages import joined
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue, IssueProbe

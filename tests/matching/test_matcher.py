@@ -8,8 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from gradcompat.matching.entries import Listed, Listing
 from gradcompat.matching.forks import Forks
-from gradcompat.matching.matcher import MAX_CHOICES, Listed, Listing, View, match, match_in
+from gradcompat.matching.matcher import match, match_in
+from gradcompat.matching.package_terms import MAX_CHOICES
+from gradcompat.matching.view import View
 from gradcompat.model.environment import Environment, Location, Package, Setting, SettingValue, SourceKind
 from gradcompat.model.finding import Finding, Reason, Unknown
 from gradcompat.model.issue import (

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 from packaging.version import Version
 
-from gradcompat.matching.matcher import MAX_CHOICES, match
+from gradcompat.matching.matcher import match
+from gradcompat.matching.package_terms import MAX_CHOICES
 from gradcompat.model.environment import Environment, Package
 from gradcompat.model.finding import Advice
 from gradcompat.model.issue import CodeRemedy, Issue, Remedy, SettingRemedy, VersionRemedy

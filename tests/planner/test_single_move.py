@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcompat.knowledge.load import load
-from gradcompat.matching.matcher import packages_seen
+from gradcompat.matching.alike_runs import packages_seen
 from gradcompat.planner.single_move import _speaking_of
 
 

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from gradcompat.knowledge.examples import environment_from
 from gradcompat.knowledge.load import load
 from gradcompat.knowledge.records import read, records_file
+from gradcompat.matching.entries import Listing
 from gradcompat.matching.forks import Forks
-from gradcompat.matching.matcher import Listing, View, match_in
+from gradcompat.matching.matcher import match_in
+from gradcompat.matching.view import View
 from gradcompat.model.environment import Environment
 from gradcompat.model.issue import Issue
 from gradcompat.planner.assignment_issues import told_apart

@@ -10,7 +10,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gradcompat.knowledge.range_index import RangeIndex, index_of
-from gradcompat.matching.matcher import Listed
+from gradcompat.matching.entries import Listed
 from gradcompat.requirements.versions import ALL, VersionSet, any_of, locate
 from gradcompat.truth import Truth
 from tests.building import package

@@ -12,7 +12,8 @@ import gradcompat
 from gradcompat.audit.environment_findings import match_runs
 from gradcompat.audit.options import AuditOptions
 from gradcompat.knowledge.load import load
-from gradcompat.matching.matcher import alike, match
+from gradcompat.matching.alike_runs import alike
+from gradcompat.matching.matcher import match
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue

@@ -1,0 +1,61 @@
+"""What a run keeps from applying though no term asks for it: replaced parts, a step of its own, caught imports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradcompat.matching.verdict import Verdict, with_presumption
+from gradcompat.matching.view import View
+from gradcompat.model.issue import Combination, Issue, SettingTerm, SymbolTerm
+from gradcompat.presumptions.engines import FRAMEWORK_KEY
+from gradcompat.presumptions.replaced import ANY_STEP_KEY, OF_STEP, OF_TRAINER, OF_TRAINING, OWN_STEP_KEY, REPLACED
+from gradcompat.terms.symbol_patterns import met_by, name_of, truth_of_use
+from gradcompat.terms.term_keys import GUARDED_KEY
+from gradcompat.truth import Certainty, Truth
+
+IMPORT = "import"  # the category of what keeps packages from being imported together
+
+
+def exceptions_of(combination: Combination, issue: Issue, view: View) -> Iterator[Verdict]:
+    """What the run keeps from applying, though no term asks for it."""
+    yield from _replaced(combination, issue, view)
+    yield from _own_step(combination, issue, view)
+    yield from _guarded(combination, issue, view)
+
+
+def _replaced(combination: Combination, issue: Issue, view: View) -> Iterator[Verdict]:
+    """What a record says of trainers, losses and forward passes that another library puts its own in the place of."""
+    if view.presumer is None or not view.replacing or OF_TRAINING.isdisjoint(issue.categories):
+        return
+    named = {term.name for term in combination.packages}
+    for library in view.replacing:
+        if named & REPLACED[library] and not any(name.startswith(library) for name in named):
+            verdict = Verdict(Certainty.OPEN, f"{library} leaves it as it is", library)
+            yield with_presumption(verdict, view.presumer.of_replaced(library))
+
+
+def _own_step(combination: Combination, issue: Issue, view: View) -> Iterator[Verdict]:
+    """What a record says of how the Trainer's step divides, where the program has a step of its own."""
+    own = [setting for setting in view.stated(OWN_STEP_KEY) if setting.value is True]
+    if view.presumer is None or not own or OF_STEP.isdisjoint(issue.categories):
+        return
+    asked = {term.key: term for term in combination.terms if isinstance(term, SettingTerm)}
+    framework = asked.get(FRAMEWORK_KEY)
+    if framework is not None and OF_TRAINER.issuperset(map(str, framework.values)) and ANY_STEP_KEY not in asked:
+        verdict = Verdict(Certainty.OPEN, "the Trainer's own training_step runs", OWN_STEP_KEY, own[0].location)
+        yield with_presumption(verdict, view.presumer.of_own_step())
+
+
+def _guarded(combination: Combination, issue: Issue, view: View) -> Iterator[Verdict]:
+    """What cannot be imported, where the code catches that, and goes on without it."""
+    if view.presumer is None or IMPORT not in issue.categories:
+        return
+    caught, others = view.guarded_uses
+    for term in combination.terms:
+        # A name that nothing catches fails all the same.
+        if not isinstance(term, SymbolTerm) or not caught or truth_of_use(others, term.symbols) is Truth.YES:
+            continue
+        if met := met_by(caught, term.symbols):
+            name = name_of(next(symbol for symbol in caught if symbol in met))
+            verdict = Verdict(Certainty.OPEN, f"the code cannot do without {name}", GUARDED_KEY)
+            yield with_presumption(verdict, view.presumer.of_guarded(name))
