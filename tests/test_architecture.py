@@ -62,7 +62,8 @@ LATE = {
     "guard.sitecustomize.sitecustomize": {"importlib", "gradcompat.guard.startup"},
     "index.public": {"pypi_simple"},  # only where its source does not show the one constant
     # a lockfile alone needs no table of defaults
-    "presumptions.upon": {"gradcompat.presumptions.left_out"},
+    "presumptions.presumer": {"gradcompat.presumptions.auto_classes"},
+    "presumptions.upon": {"gradcompat.presumptions.label_counts", "gradcompat.presumptions.left_out"},
     "renderers.terminal": {"textwrap"},  # only for blanks that stand together
     # only where several entries have markers
     "matching.forks": {"gradcompat.requirements.markers"},
@@ -109,6 +110,10 @@ HEAVY = (
     "platform",
     "subprocess",
     "textwrap",
+    # of ours, what presumptions ask of a run alone
+    "gradcompat.presumptions.auto_classes",
+    "gradcompat.presumptions.label_counts",
+    "gradcompat.presumptions.left_out",
 )
 
 

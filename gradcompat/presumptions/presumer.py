@@ -20,7 +20,6 @@ from gradcompat.model.issue import (
     Term,
     VirtualTerm,
 )
-from gradcompat.presumptions.auto_classes import cannot_give, gives
 from gradcompat.presumptions.engines import ENGINES, FRAMEWORK_KEY, NO_TRAINER
 from gradcompat.presumptions.serving import SERVING
 from gradcompat.presumptions.symbol_words import in_words
@@ -289,8 +288,8 @@ class Presumer:
             others: what it may not take, either.
         """
         roots = self._packages_taken
-        known = roots <= _WITHOUT_MODELS and not self._takes_texts
-        return bool(roots) and self._all_read and known and roots.isdisjoint(others)
+        known = bool(roots) and roots <= _WITHOUT_MODELS and not self._takes_texts
+        return known and self._all_read and roots.isdisjoint(others)
 
     @cached_property
     def _packages_taken(self) -> frozenset[str]:
@@ -325,12 +324,12 @@ class Presumer:
     def _checkpoints_nothing(self) -> bool:
         """Is the loop the program's own, was all of its code read, and does nothing in it turn checkpointing on?"""
         names = self._taken_by_run
-        whole = bool(names) and self._all_read
+        if not (names and self._all_read and self._loops_itself()):
+            return False
         given = [one.value for one in self._settings.get(CALLS_KEY, ()) if isinstance(one.value, tuple)]
-        asks = any(map(_OF_CHECKPOINTING.fullmatch, names)) or any(
+        return not any(map(_OF_CHECKPOINTING.fullmatch, names)) and not any(
             _BY_ARGUMENTS.search(call) for calls in given for call in calls
         )
-        return whole and self._loops_itself() and not asks
 
     @cached_property
     def _takes_no_adapter(self) -> bool:
@@ -348,8 +347,10 @@ class Presumer:
 
     def _adapters(self) -> tuple[str, ...]:
         """The kinds of adapters whose configs the run's code takes; none where LoRA is among them."""
+        if not self._taken_by_run or not self._all_read:
+            return ()
         kinds = {match[1].lower() for match in map(_CONFIG_OF_ADAPTER.fullmatch, self._taken_by_run) if match}
-        return tuple(sorted(kinds)) if self._all_read and kinds and "lora" not in kinds else ()
+        return () if "lora" in kinds else tuple(sorted(kinds))
 
     def _takes_others(self, term: ModelTerm) -> bool:
         """Was all of the run's code read, and does every class of transformers that it takes say that it is another?
@@ -378,6 +379,8 @@ class Presumer:
         """What the auto classes say by which all of the run's code loads its models; None where others may load one."""
         if self._classes is None:
             return None
+        from gradcompat.presumptions.auto_classes import cannot_give, gives  # a lockfile alone names no class
+
         autos, others = self._classes
         if any_matches(others, term.classes):
             return None

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gradcompat.model.environment import Environment, Location, Setting
 from gradcompat.presumptions.engines import FRAMEWORK_KEY, NO_TRAINER, named_engines
-from gradcompat.presumptions.label_counts import equal_labels
 from gradcompat.presumptions.serving import SERVING, serves
 from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.terms.symbol_patterns import CALLS_KEY, LIBRARIES_KEY, SYMBOLS_KEY
@@ -50,7 +49,9 @@ def presumed_upon(
         drivers = {setting.value for setting in settings if setting.key == FRAMEWORK_KEY and not setting.presumed}
         if drivers and drivers.isdisjoint({_TRL, None}):
             engines -= {_TRL}  # it may be installed, and none of its trainers drives this run
-        from gradcompat.presumptions.left_out import left_out  # a lockfile alone needs no table of defaults
+        # A lockfile alone needs no table of defaults, and has no batches.
+        from gradcompat.presumptions.label_counts import equal_labels
+        from gradcompat.presumptions.left_out import left_out
 
         settings = tuple(setting for setting in settings if not _of_absent_driver(setting, engines))
         if uses and FRAMEWORK_KEY not in {setting.key for setting in settings}:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from contextlib import suppress
 
+from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Skipped
 from gradcompat.redaction import redact
 
@@ -14,7 +14,7 @@ _MAX_WIDTH = 110
 _MIN_WIDTH = 50
 # `##[…]`, `##vso[…]`, `##teamcity[…]` anywhere in a line, and `::` at its start, behind blanks, too: a long line may be
 # wrapped before any word. https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs
-_COMMAND = re.compile(r"##(?=\w*\[)|(?<!\S)::+")
+_COMMAND = lazy_pattern(r"##(?=\w*\[)|(?<!\S)::+")
 
 
 def safe(text: str) -> str:

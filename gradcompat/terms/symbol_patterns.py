@@ -111,6 +111,8 @@ def _truth_of_use(used: tuple[str, ...], patterns: tuple[str, ...]) -> Truth:
 @lru_cache(maxsize=1024)
 def met_by(used: tuple[str, ...], patterns: tuple[str, ...]) -> frozenset[str]:
     """The names and calls of what is used that surely meet one of the patterns."""
+    if not used:  # by a lockfile alone, which is asked all the same
+        return frozenset()
     names, calls = _apart(used)
     by_name, by_call = _apart(patterns)
     met = (
