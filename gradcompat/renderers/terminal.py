@@ -6,9 +6,9 @@ import os
 import sys
 from contextlib import suppress
 
-from gradcompat.lazy_patterns import lazy_pattern
 from gradcompat.model.environment import Skipped
 from gradcompat.redaction import redact
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _MAX_WIDTH = 110
 _MIN_WIDTH = 50
