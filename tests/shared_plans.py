@@ -18,6 +18,7 @@ from gradcompat.audit import plans
 from gradcompat.budget import Budget
 from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.matching.entries import Names
+from gradcompat.matching.view import View
 from gradcompat.model.environment import Environment
 from gradcompat.model.finding import Finding
 from gradcompat.model.issue import Issue
@@ -39,14 +40,15 @@ def _shared_plan(
     request: Request,
     *,
     runs: Sequence[Environment] = (),
+    seen: Sequence[View] = (),
     changes_only: bool = False,
     budget: Budget | None = None,
     requirers: Requirers | None = None,
 ) -> Plan:
     """:func:`gradcompat.planner.plan.plan`, or what it answered to the same arguments before."""
     findings = tuple(findings)
-    made = partial(plan, environment, findings, issues, names, catalogue, request, runs=runs, budget=budget)
-    made = partial(made, changes_only=changes_only, requirers=requirers)
+    made = partial(plan, environment, findings, issues, names, catalogue, request, runs=runs, seen=seen)
+    made = partial(made, budget=budget, changes_only=changes_only, requirers=requirers)
     if catalogue is not shipped_snapshot():
         return made()
     said = [(finding.issue.id, finding.status) for finding in findings]

@@ -78,8 +78,8 @@ LIMITS = (
         "files that are read again to compose configs for command lines, in one run",
         "the settings of the other configs are unknown",
     ),
-    Limit("forks:MOST_STEPS", "steps that decide which entries go together", "the others count as together"),
-    Limit("matcher:MAX_CHOICES", "choices of entries for one combination", "it is conditional at most"),
+    Limit("matching.forks:MOST_STEPS", "steps that decide which entries go together", "the others count as together"),
+    Limit("matching.package_terms:MAX_CHOICES", "choices of entries for one combination", "it is conditional at most"),
     Limit(
         "audit.environment_findings:MATCH_STEPS",
         "steps of matching, in one run, for each MB of environments (at least 1 MB)",

@@ -22,7 +22,8 @@ from gradcompat.model.environment import Environment
 from gradcompat.sources.any_format import read
 
 _FORM = "locks-1"
-_READING = ("", "formats", "model", "sources")  # folders of the code that decides what is read
+# Folders of the code that decides what is read.
+_READING = ("", "files", "formats", "model", "requirements", "sources", "startup")
 
 
 def read_lock(path: Path, shown: str, root: Root | None, cache: Path) -> Environment:

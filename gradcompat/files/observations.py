@@ -30,7 +30,7 @@ _MOST = 4_000
 _MOST_BYTES = 64 * 1024 * 1024  # of all contents
 
 _stat, _lstat, _readlink, _access = os.stat, os.lstat, os.readlink, os.access
-_PACKAGE = os.path.dirname(__file__) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 _SITES = ("site-packages", "dist-packages")
 _IMPORTS = "<frozen importlib._bootstrap_external>"

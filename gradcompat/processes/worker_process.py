@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, NoReturn, TypeVar
 
 Result = TypeVar("Result")
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _LENGTH = struct.Struct("!Q")
 _SECONDS_TO_END = 10.0
 # Ctrl-C reaches every process of the terminal; one that is just starting has nothing to say about it. The package is

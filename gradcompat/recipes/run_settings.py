@@ -102,7 +102,7 @@ _OLDER_TIES = {
 }
 _SCALED_ADAPTERS = {
     "merged_bias": ("peft.LoraConfig(r=8, lora_alpha=16, lora_bias=True)", "peft.PeftModel.merge_and_unload"),
-    "set_scale": ("peft.LoraConfig(use_rslora=True)", "peft.tuners.lora.LoraLayer.set_scale"),
+    "set_scale": ("peft.LoraConfig(use_rslora=True)", "peft.tuners.lora.LoraLayer.set_scale('default', 0.5)"),
 }
 _EMBEDDING_LOSSES = {
     "mega_batch": "sentence_transformers.losses.MegaBatchMarginLoss(model, mini_batch_size=8)",
@@ -412,7 +412,11 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 _GRAPHS: Mapping[str, tuple[str, ...]] = {
     "spectral": ("torch_geometric.nn.DMoNPooling",),
     "cluster": ("torch_geometric.nn.DMoNPooling",),
-    "sizes": ("torch_geometric.nn.DMoNPooling", "torch_geometric.utils.to_dense_batch"),
+    "sizes": (
+        "torch_geometric.nn.DMoNPooling",
+        "torch_geometric.utils.to_dense_batch",
+        "torch_geometric.loader.DataLoader(data, batch_size=20)",
+    ),
     "hops": ("torch_geometric.utils.k_hop_subgraph(0, 3, edges, directed=True)",),
 }
 

@@ -177,7 +177,7 @@ def test_another_byte_name_or_reader_is_read_anew(
 
 def test_the_code_that_reads_is_named() -> None:
     assert b"sources/uv_lock.py" in kept_locks._code()
-    assert b"/markers.py" in kept_locks._code()
+    assert b"requirements/markers.py" in kept_locks._code()
 
 
 def test_a_damaged_entry_is_none(lock: Path, tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ MORE_OF_A_STATUS = {
     "cli.commands.run",  # of what the process writes itself
     "edit.journal",  # of what it writes
     "knowledge.load",  # of the compiled records, to read them once a process
-    "observations",
+    "files.observations",
 }
 
 

@@ -13,7 +13,7 @@ from gradcompat.truth import Truth
 
 TORCH_LINES = tuple(
     line
-    for line in (Path(__file__).parents[2] / "data" / "torch_versions.txt").read_text("utf-8").splitlines()
+    for line in (Path(__file__).parents[1] / "data" / "torch_versions.txt").read_text("utf-8").splitlines()
     if line and not line.startswith("#")
 )
 TORCH = tuple(line.partition("  # ")[0] for line in TORCH_LINES)

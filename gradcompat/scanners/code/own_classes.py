@@ -1,7 +1,7 @@
 """Calls of classes of the project as calls of what they derive from: ``Mine(args=RewardConfig(…))``, a RewardTrainer.
 
-A class counts as its base where it hands on what it is given, and does the base's work in none of its own methods. Of a
-Trainer every method may be its own: which of them a defect is about its record says.
+A class counts as its base where it hands on what it is given, and has no other method of its own than the constructor.
+Of a Trainer every method may be its own: which of them a defect is about its record says.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def called_base(call: ast.Call, names: Names, scope: Scope) -> tuple[tuple[str, 
         base = own.bases[0]
         called = owner.resolve(base, within)
         trains = any((one := known(name)) is not None and one.trains for name in called)
-        if own.keywords or not all(_is_extension(method, own, trains=trains) for method in _methods(own)):
+        if own.keywords or not all(_is_extension(method, trains=trains) for method in _methods(own)):
             return None
         given = _handed_on(own, given, owner, within)
         if called:
@@ -66,11 +66,9 @@ def _methods(own: ast.ClassDef) -> Iterator[_Function]:
     return (one for one in own.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)))
 
 
-def _is_extension(method: _Function, own: ast.ClassDef, *, trains: bool) -> bool:
+def _is_extension(method: _Function, *, trains: bool) -> bool:
     """Does the base's work stay the base's?"""
-    if method.name in _CONSTRUCTORS:
-        return False
-    return trains or method.name == "__init__" or any(_is_of_base(node, method.name, own) for node in ast.walk(method))
+    return method.name not in _CONSTRUCTORS and (trains or method.name == "__init__")
 
 
 def _is_of_base(node: ast.AST, method: str, own: ast.ClassDef) -> bool:

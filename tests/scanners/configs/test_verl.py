@@ -87,7 +87,6 @@ def test_a_config_of_sft_is_a_run() -> None:
     "text",
     [
         "data:\n  train_files: a\n",
-        "actor_rollout_ref:\n  model: {path: m}\ndata:\n  multiturn: {enable: true}\n",
         "multiturn: {enable: true}\nmodel: {path: m}\n",
     ],
 )
