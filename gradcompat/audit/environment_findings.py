@@ -140,9 +140,9 @@ def match_runs(
         }
     forks = Forks(environment.conflicts)
     budget = Budget(most_steps)
-    groups = alike(tuple(runs.values()), wanted)
-    firsts = [tuple(runs.values())[group[0]] for group in groups]
-    matched_in = tuple([View(first, base.names, forks, listing) for first in firsts])
+    in_order = tuple(runs.values())
+    groups = alike(in_order, wanted)
+    matched_in = tuple([View(in_order[group[0]], base.names, forks, listing) for group in groups])
     merged = merge_findings(_findings(runs, wanted, groups, matched_in, budget))
     findings = [finding for finding in told(merged, breaks, base.names) if finding.issue.id not in options.ignore]
     findings.sort(

@@ -293,16 +293,18 @@ def plan_of(
     if not _has_to_change(found, options):
         return None
     stated = with_facts(environment, options.settings, options.kept_at)
+    wanted = _wanted(found, options)
     breaks = (*found.breaks, *found.breaks_ahead(base.names))
+    request = _request(environment, stated, project, base, options, wishes)
 
     def made(recorded: Sequence[Issue], steps: Budget | None) -> Plan:
         return plan(
             stated,
-            _wanted(found, options),
+            wanted,
             (*recorded, *breaks),
             base.names,
             catalogue,
-            _request(environment, stated, project, base, options, wishes),
+            request,
             runs=_runs(environment, found),
             seen=_seen(environment, found),
             changes_only=changes_only,

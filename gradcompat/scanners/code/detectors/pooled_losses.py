@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from gradcompat.scanners.code.names import Names
 
@@ -17,21 +17,18 @@ def ways_of_use(call: ast.Call, names: Names) -> Iterator[str]:
 
     ``unmasked`` gets no mask, ``without_cluster_loss`` and ``without_losses`` leave those losses out that are wrong.
     """
-    nodes = list(ast.walk(names.module.node))
-    made = [target for node in nodes if isinstance(node, ast.Assign) and node.value is call for target in node.targets]
+    made = [target for node in names.nodes(ast.Assign) if node.value is call for target in node.targets]
     layers = {ast.unparse(target) for target in made if isinstance(target, (ast.Name, ast.Attribute))}
     calls = [
         node
-        for node in nodes
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, (ast.Name, ast.Attribute))
-        and ast.unparse(node.func) in layers
+        for node in names.nodes(ast.Call)
+        if isinstance(node.func, (ast.Name, ast.Attribute)) and ast.unparse(node.func) in layers
     ]
     if not calls:
         return
     if not any(_has_mask(one) for one in calls):
         yield "unmasked"
-    taken = [_taken(one, nodes) for one in calls]
+    taken = [_taken(one, names) for one in calls]
     if not any(_CLUSTER in positions for positions in taken):
         yield "without_cluster_loss"
         if not any(_SPECTRAL in positions for positions in taken):
@@ -47,17 +44,17 @@ def _has_mask(call: ast.Call) -> bool:
     )
 
 
-def _taken(call: ast.Call, nodes: Sequence[ast.AST]) -> frozenset[int]:
+def _taken(call: ast.Call, names: Names) -> frozenset[int]:
     """Which parts of what a call returns the program takes; all of them where it cannot be seen."""
     everything = frozenset(range(_ALL))
-    for node in nodes:
+    for node in (*names.nodes(ast.Expr), *names.nodes(ast.Subscript), *names.nodes(ast.Assign)):
         match node:
             case ast.Expr(value=value) if value is call:
                 return frozenset()
             case ast.Subscript(value=value, slice=index) if value is call:
                 return _chosen(index)
             case ast.Assign(targets=[ast.Tuple(elts=parts)], value=value) if value is call:
-                read = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+                read = {one.id for one in names.nodes(ast.Name) if isinstance(one.ctx, ast.Load)}
                 starred = next((place for place, part in enumerate(parts) if isinstance(part, ast.Starred)), None)
                 if starred is not None:  # it has the parts that the others leave
                     more = max(0, _ALL - len(parts) + 1)
