@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -397,26 +398,33 @@ def test_a_broken_toolkit_file(tmp_path: Path, text: str) -> None:
     assert machine(tree(tmp_path, {"usr/local/cuda/version.json": text}), refuses).toolkit_cuda is None
 
 
+@pytest.fixture
+def not_imported() -> Iterator[None]:
+    """Without pynvml, which is put back as it was: what a test imports as that is none to the other tests."""
+    with patch.dict(sys.modules):
+        sys.modules.pop("pynvml", None)
+        yield
+
+
+@pytest.mark.usefixtures("not_imported")
 def test_a_file_of_the_project_is_not_nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree(tmp_path, {"pynvml.py": "raise SystemExit('run')\n"})
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "pynvml", raising=False)
     assert binding() is None
 
 
+@pytest.mark.usefixtures("not_imported")
 def test_the_binding_is_that_of_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree(tmp_path, {"site/pynvml.py": "x = 1\n"})
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path / "site")
-    monkeypatch.delitem(sys.modules, "pynvml", raising=False)
     assert binding().__file__ == str(tmp_path / "site/pynvml.py")
-    monkeypatch.delitem(sys.modules, "pynvml", raising=False)
 
 
+@pytest.mark.usefixtures("not_imported")
 def test_a_binding_that_cannot_be_imported_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree(tmp_path, {"site/pynvml.py": "raise OSError('no library')\n"})
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path / "site")
-    monkeypatch.delitem(sys.modules, "pynvml", raising=False)
     assert binding() is None
