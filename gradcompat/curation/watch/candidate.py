@@ -62,8 +62,12 @@ class Change:
 
     @property
     def id(self) -> str:
-        """Eight hexadecimal digits of what differs; weights, lines and verdicts leave it as it is."""
-        parts = (self.rule, self.package, self.before, self.after, self.place, *self.removed, "→", *self.added)
+        """Eight hexadecimal digits of what differs; weights, lines and verdicts leave it as it is.
+
+        A title is the same in whatever file it is listed, and whichever releases are compared.
+        """
+        found_in = () if self.rule == "title" else (self.before, self.after, self.place)
+        parts = (self.rule, self.package, *found_in, *self.removed, "→", *self.added)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
 
 

@@ -34,6 +34,12 @@ def test_the_id_is_that_of_the_change() -> None:
     assert replace(CANDIDATE, removed=(), added=("a / b",)).id != CANDIDATE.id
 
 
+def test_a_title_keeps_its_id_in_another_list() -> None:
+    title = replace(CANDIDATE, rule="title", place="CHANGELOG.md", removed=(), added=("Fixed the loss (#1)",))
+    assert replace(title, place="commits.md", before="0.9", after="1.0").id == title.id
+    assert replace(title, added=("Fixed the loss (#2)",)).id != title.id
+
+
 @pytest.mark.parametrize("verdict", ["", "good", "record:", "record:GC-1", "record:GC-0001 "])
 def test_what_is_no_verdict(verdict: str) -> None:
     with pytest.raises(UsageError, match="is no verdict"):
