@@ -20,6 +20,9 @@ _LARGE_BY_NATURE = frozenset({".json", *SHELL})
 _LARGEST = {".json": 256 * 1024, ".yaml": 256 * 1024, ".yml": 256 * 1024, ".py": 512 * 1024, ".ipynb": 16 * 1024 * 1024}
 _LARGEST_ELSE = 2 * 1024 * 1024
 
+# How the reports of `check`, `plan`, `diagnose`, `probe` and the guard begin: people keep them beside what was checked.
+_REPORT = re.compile(r'\s*\{\s*"schema_version"\s*:')
+
 _IMPORT = re.compile(
     rf"^[ \t]*(?:from|import)[ \t][^\r\n#]*?(?<![\w.])(?:{'|'.join(sorted(LIBRARIES))})(?!\w)", re.MULTILINE
 )
@@ -51,7 +54,8 @@ def could_train(name: str, data: bytes, *, cut: bool = False) -> bool:
     # Without its zeros, ASCII in UTF-16 and UTF-32 is ASCII.
     text = data.replace(b"\0", b"").decode("latin-1")
     if suffix == ".json":
-        return not text.lstrip("\ufeff\xef\xbb\xbf\xff\xfe \t\r\n").startswith("[") and _has_keys(name, text)
+        is_list = text.lstrip("\ufeff\xef\xbb\xbf\xff\xfe \t\r\n").startswith("[")
+        return not is_list and _REPORT.match(text) is None and _has_keys(name, text)
     if not candidates(name, text):
         return False
     if suffix == ".py":

@@ -104,6 +104,16 @@ def test_a_config_that_is_too_large(run: Run, tmp_path: Path) -> None:
     assert the_gap(run, tmp_path) == ("train.yaml", reason, None)
 
 
+def test_a_large_report_of_our_own_is_no_gap(run: Run, tmp_path: Path) -> None:
+    lock(tmp_path, transformers="4.49.0")
+    config(tmp_path / "train.yaml", 8)
+    run("check", ".", "--output", "json=report.json")
+    kept = json.loads((tmp_path / "report.json").read_text())
+    kept["contexts"] = [{"train_batch_size": 1, "fp16": True, "zero_optimization": {}}] * 20_000
+    (tmp_path / "report.json").write_text(json.dumps(kept))
+    assert gaps(report(run)) == []
+
+
 def test_a_script_is_read_whatever_its_comments_are_written_in(run: Run, tmp_path: Path) -> None:
     lock(tmp_path, transformers="4.49.0")
     (tmp_path / "train.py").write_text("")
