@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gradcompat.model.class_fact import ClassFact
-from gradcompat.releases.answers import Stretch
+from gradcompat.releases.answers import Presence, Stretch
 from gradcompat.releases.models import ModelFacts
 from gradcompat.releases.table import table_of
 from gradcompat.requirements.versions import ALL, VersionSet, any_of
@@ -61,7 +61,8 @@ def origin_of_class(name: str) -> tuple[ClassFact, ...]:
     table = table_of(PACKAGE)
     if table is None:
         return ()
-    return (ClassFact(key=OF_LIBRARY, value=bool(table.history(PACKAGE, name)), package=PACKAGE, versions=ALL),)
+    there = any(table.presence(version, PACKAGE, name) is Presence.PRESENT for version in reversed(table.versions))
+    return (ClassFact(key=OF_LIBRARY, value=there, package=PACKAGE, versions=ALL),)
 
 
 def _facts(facts: ModelFacts) -> Iterator[tuple[str, bool]]:

@@ -70,10 +70,10 @@ def verdicts_of(rows: Iterable[Row], probe: IssueProbe) -> dict[Version, Outcome
         probe: what is looked at; rows of others do not count.
     """
     found: dict[Version, Outcome] = {}
-    recipe, wanted = recipe_of(probe.spec), str(probe.spec)
+    recipe = recipe_of(probe.spec)
     for row in rows:
         spec = row.measurement.spec
-        if spec.name != probe.spec.name or str(spec) != wanted:  # most rows are of other recipes
+        if spec.name != probe.spec.name or spec.parameters != probe.spec.parameters:  # most rows are of other recipes
             continue
         known, version = release_key(row.version)
         if not known:
