@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from packaging.version import Version
 from gradcompat.curation.table_lint import lint_tables
 from gradcompat.curation.watch import verdicts
 from gradcompat.database.private import files_of, with_file
-from gradcompat.errors import IndexUnavailable
+from gradcompat.errors import IndexUnavailable, UsageError
 from gradcompat.index.snapshot import shipped_snapshot
 from gradcompat.knowledge.evidence import Yardstick
 from gradcompat.knowledge.lint import lint, unproved_bounds
@@ -34,21 +34,25 @@ class LintResult:
     problems: tuple[Problem, ...]
 
 
-def lint_records(authored: Authored, shipped: KnowledgeBase | None) -> LintResult:
+def lint_records(authored: Authored, shipped: KnowledgeBase | None, only: Collection[str] | None = None) -> LintResult:
     """Look for everything that is wrong in a file.
 
     Args:
         authored: the file; rows stand in the folder `measured` beside it.
         shipped: for somebody's own records, those that they stand beside; the shipped rows then count, too.
+        only: the ids of the records that are checked.
 
     Raises:
         KnowledgeError: if the rows cannot be read.
+        UsageError: if one of ``only`` is no record of the file.
     """
+    for name in sorted(frozenset(only or ()) - {record.id for record in authored.records}):
+        raise UsageError(f"there is no record `{name}`", hint=f"{authored.path} has those that can be checked")
     beside = read_rows(Path(authored.path).parent / FOLDER)
     rows = beside if shipped is None else (*load_rows(), *beside)
     yardstick = Yardstick(digest=lambda spec: _digest(spec.name), releases=_releases)
-    found = (*lint(authored, rows, shipped), *unproved_bounds(authored, rows, yardstick), *_verdicts(authored))
-    return LintResult(authored, beside, found)
+    of_records = (*lint(authored, rows, shipped, only), *unproved_bounds(authored, rows, yardstick, only))
+    return LintResult(authored, beside, (*of_records, *_verdicts(authored)))
 
 
 def _verdicts(authored: Authored) -> Iterator[Problem]:

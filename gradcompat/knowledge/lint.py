@@ -8,7 +8,7 @@ contradicts or, where they say that they were measured, does not prove.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from packaging.version import Version
@@ -40,13 +40,20 @@ def is_own(authored: Authored) -> bool:
     return any(not record.id.startswith(SHIPPED_PREFIX) for record in authored.records)
 
 
-def lint(authored: Authored, rows: Iterable[Row] = (), shipped: KnowledgeBase | None = None) -> tuple[Problem, ...]:
+def lint(
+    authored: Authored,
+    rows: Iterable[Row] = (),
+    shipped: KnowledgeBase | None = None,
+    only: Collection[str] | None = None,
+) -> tuple[Problem, ...]:
     """Every problem of the records, in the order of the file.
 
     Args:
         authored: the records.
         rows: what was measured; no record may say otherwise.
         shipped: for somebody's own records, those that they stand beside.
+        only: the ids of the records that are checked; what the others say still counts, and whether a remedy of theirs
+            leads into one of these is not asked.
     """
     base = knowledge_from(compile_records(authored), authored.path)
     issues = {record.id: issue_from(compile_record(record)) for record in authored.records}
@@ -74,7 +81,7 @@ def lint(authored: Authored, rows: Iterable[Row] = (), shipped: KnowledgeBase | 
     ranges = explained(issues[record.id] for record in authored.records if record.withdrawn is None)
     for record in authored.records:
         issue = issues[record.id]
-        if record.withdrawn is not None:
+        if record.withdrawn is not None or (only is not None and record.id not in only):
             continue
         messages = [
             *_names(record, base.names),
@@ -112,20 +119,26 @@ def own_problems(authored: Authored, shipped: KnowledgeBase) -> tuple[Problem, .
     return _in_order(problems)
 
 
-def unproved_bounds(authored: Authored, rows: Iterable[Row], yardstick: Yardstick | None = None) -> tuple[Problem, ...]:
+def unproved_bounds(
+    authored: Authored,
+    rows: Iterable[Row],
+    yardstick: Yardstick | None = None,
+    only: Collection[str] | None = None,
+) -> tuple[Problem, ...]:
     """Every bound of a record that says ``measured`` and that no rows prove, in the order of the file.
 
     Args:
         authored: the records.
         rows: what was measured.
         yardstick: what rows are held against besides; without one, how old and how near they are does not count.
+        only: the ids of the records that are checked.
     """
     names = knowledge_from(compile_records(authored), authored.path).names
     measured = _by_package(rows, names)
     return _in_order(
         authored.problem(record.id, message)
         for record in authored.records
-        if record.withdrawn is None
+        if record.withdrawn is None and (only is None or record.id in only)
         for message in dict.fromkeys(unproved(issue_from(compile_record(record)), measured, yardstick))
     )
 

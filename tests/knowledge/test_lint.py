@@ -22,6 +22,14 @@ def test_a_record_that_is_right(tmp_path: Path) -> None:
     assert problems(tmp_path, RECORD) == []
 
 
+def test_records_that_are_picked_are_checked_alone(tmp_path: Path) -> None:
+    wrong = RECORD.replace("{transformers: 4.52.1, ", "{transformers: 4.52.0, ")
+    other = wrong.replace("GC-0001", "GC-0002")
+    found = lint(read(written(tmp_path, wrong, other)), only=["GC-0002"])
+    assert {one.record for one in found} == {"GC-0002"}
+    assert {one.record for one in lint(read(written(tmp_path, wrong, other)))} == {"GC-0001", "GC-0002"}
+
+
 EARLY = "{transformers: 4.48.3, training.gradient_accumulation_steps: 8}"
 LATE = "{transformers: 4.52.1, training.gradient_accumulation_steps: 8}"
 

@@ -601,16 +601,25 @@ def run(*arguments: str) -> Result:
 
 def test_lint_reads_the_rows_beside_the_records(tmp_path: Path) -> None:
     path = str(written(tmp_path, MEASURED))
-    without = run("lint", path)
+    only = ("lint", path, "--only", "gc-0001")
+    without = run(*only)
     assert without.exit_code == 1
-    assert without.stdout.endswith("1 record, 0 measurements, 1 problem\n")
+    assert without.stdout.endswith("1 of 1 record, 0 measurements, 1 problem\n")
     append(tmp_path / FOLDER, PROVING)
-    assert "by the recipe as it is today" in run("lint", path).stdout
+    assert "by the recipe as it is today" in run(*only).stdout
     append(tmp_path / FOLDER, [replace(one, digest=digest(recipe_of(LLAVA))) for one in PROVING])
     tidy(tmp_path / FOLDER)
     assert run("lint", path).stdout == "1 record, 4 measurements, no problems\n"
     append(tmp_path / FOLDER, [row("4.53.0", 4.0)])
-    assert run("lint", path).exit_code == 1
+    assert run(*only).exit_code == 1
+
+
+def test_lint_of_records_that_are_not_there(tmp_path: Path) -> None:
+    path = str(written(tmp_path, MEASURED))
+    with pytest.raises(UsageError, match="there is no record `GC-0002`"):
+        run("lint", path, "--only", "GC-0002")
+    with pytest.raises(UsageError, match="--only is for the records of FILE"):
+        run("lint", "--only", "GC-0001", "--knowledge", path)
 
 
 def test_ranges_in_words(tmp_path: Path) -> None:
