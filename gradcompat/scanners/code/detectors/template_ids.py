@@ -1,6 +1,6 @@
 """What a program does with what ``apply_chat_template`` returns.
 
-Of token ids a mapping is returned since transformers 5, whose length is the number of its entries and not of the tokens.
+Since transformers 5 a mapping is returned of token ids, whose length is the number of entries and not of tokens.
 Of text the first token may be taken off before a tokenizer adds it again.
 """
 

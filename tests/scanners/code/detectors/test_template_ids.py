@@ -58,7 +58,7 @@ def test_text_and_what_is_a_list_are_not(text: str) -> None:
     "text",
     [
         "text = tokenizer.apply_chat_template(chat, tokenize=False).removeprefix('<bos>')",
-        "text = tokenizer.apply_chat_template(chat, tokenize=False)\nother = f(text.replace(tokenizer.bos_token, '', 1))",
+        "text = tokenizer.apply_chat_template(chat, tokenize=False)\nb = text.replace(tokenizer.bos_token, '', 1)",
     ],
 )
 def test_something_is_taken_off_the_text(text: str) -> None:
