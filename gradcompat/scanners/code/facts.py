@@ -53,7 +53,7 @@ from gradcompat.scanners.code.detectors.own_zeroing import clears_gradients
 from gradcompat.scanners.code.detectors.pipeline_losses import gets_float_loss
 from gradcompat.scanners.code.detectors.pooled_losses import POOLING, ways_of_use
 from gradcompat.scanners.code.detectors.stream_order import manner_of_stream
-from gradcompat.scanners.code.detectors.template_ids import manner_of_count
+from gradcompat.scanners.code.detectors.template_ids import manner_of_count, manner_of_trimming
 from gradcompat.scanners.code.detectors.trained_adapters import (
     gets_frozen_adapter,
     gets_merged_model,
@@ -488,9 +488,10 @@ def _bare_method(found: Findings, step: Step, call: ast.Call) -> None:
 
 def _is_told(found: Findings, step: Step, call: ast.Call) -> None:
     """``interleave_datasets(parts, stopping_strategy="…")``: what a call is told, for the patterns of records."""
-    counted = manner_of_count(call, found.names, step.scope)
-    if counted is not None:
-        found.symbol(".".join(counted), call)
+    for manner in (manner_of_count, manner_of_trimming):
+        of_template = manner(call, found.names, step.scope)
+        if of_template is not None:
+            found.symbol(".".join(of_template), call)
     called = found.names.resolve(call.func, step.scope)
     method = (call.func.attr,) if isinstance(call.func, ast.Attribute) and call.func.attr not in _COMMON else ()
     made = called or method or _text_maker(found, step, call)

@@ -1,6 +1,7 @@
-"""What a program does with the token ids that ``apply_chat_template`` returns.
+"""What a program does with what ``apply_chat_template`` returns.
 
-A mapping is returned since transformers 5, whose length is the number of its entries and not of the tokens.
+Since transformers 5 a mapping is returned of token ids, whose length is the number of entries and not of tokens.
+Of text the first token may be taken off before a tokenizer adds it again.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ast
 from gradcompat.scanners.code.names import Names, Scope
 
 _TEMPLATE = "apply_chat_template"
+_TAKES_OFF = frozenset({"removeprefix", "lstrip", "replace"})
 
 
 def manner_of_count(call: ast.Call, names: Names, scope: Scope) -> tuple[str, str] | None:
@@ -24,6 +26,21 @@ def manner_of_count(call: ast.Call, names: Names, scope: Scope) -> tuple[str, st
             if made is not None and _returns_ids(made):
                 found = names.resolve(made.func, scope)
                 return (found[0] if found else _TEMPLATE), "counted"
+    return None
+
+
+def manner_of_trimming(call: ast.Call, names: Names, scope: Scope) -> tuple[str, str] | None:
+    """The name of what makes the text of which something is taken off, and the word behind it.
+
+    Args:
+        call: any call of the program.
+    """
+    match call:
+        case ast.Call(func=ast.Attribute(value=text, attr=method)) if method in _TAKES_OFF:
+            made = _maker(text, names, scope)
+            if made is not None:
+                found = names.resolve(made.func, scope)
+                return (found[0] if found else _TEMPLATE), "trimmed"
     return None
 
 

@@ -14,11 +14,11 @@ processor = AutoProcessor.from_pretrained("a")
 """
 
 
-def counted(text: str) -> list[str]:
+def counted(text: str, word: str = ".counted") -> list[str]:
     settings = scan(Document("x.py", _HEAD + text)).settings
     values = [one.value for one in settings if one.key == "code.symbols"]
     names = [str(name) for value in values if isinstance(value, tuple) for name in value]
-    return [name for name in names if name.endswith(".counted")]
+    return [name for name in names if name.endswith(word)]
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,22 @@ def test_of_a_tokenizer_that_is_handed_over() -> None:
 )
 def test_text_and_what_is_a_list_are_not(text: str) -> None:
     assert counted(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "text = tokenizer.apply_chat_template(chat, tokenize=False).removeprefix('<bos>')",
+        "text = tokenizer.apply_chat_template(chat, tokenize=False)\nb = text.replace(tokenizer.bos_token, '', 1)",
+    ],
+)
+def test_something_is_taken_off_the_text(text: str) -> None:
+    assert counted(text, ".trimmed") == ["transformers.AutoTokenizer.apply_chat_template.trimmed"]
+
+
+def test_nothing_is_taken_off_another_text() -> None:
+    text = "text = tokenizer.apply_chat_template(chat, tokenize=False)\nname = path.removeprefix('a')"
+    assert counted(text, ".trimmed") == []
 
 
 def calls(text: str) -> list[str]:
