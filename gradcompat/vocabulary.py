@@ -77,6 +77,8 @@ KEYS: dict[str, Key] = {
     "training.persistent_workers": Key("bool", "the data loader's workers live on from one epoch to the next"),
     "training.loss_type": Key("str", "which loss a trainer computes, in its own word"),
     "training.sft_weight": Key("float", "weight of a likelihood term that is added to a loss of preferences"),
+    "training.steps_per_generation": Key("int", "micro-batches that GRPO trains on completions sampled together"),
+    "training.truncation_mode": Key("str", "which end of a long sample a trainer of TRL keeps: keep_start, keep_end"),
     "training.mask_truncated_completions": Key("bool", "completions that were cut off do not count in GRPO's loss"),
     "training.assistant_only_loss": Key("bool", "only what the assistant says in a conversation counts in the loss"),
     "training.custom_compute_loss": Key(

@@ -289,6 +289,12 @@ LEFT_OUT = (
         )
     ),
     LeftOut(
+        key="training.truncation_mode",
+        default=Argument(package="trl", callables=("trl.DPOConfig",), name="truncation_mode", inherits="transformers"),
+        frameworks=(_TRL,),
+        beside=(("training.method", "dpo"),),
+    ),
+    LeftOut(
         key="model.attn_implementation",
         default=Stated(
             value="sdpa",  # eager for the few classes that cannot, which the table of usual values leaves out as well

@@ -569,6 +569,14 @@ USUAL: dict[str, Usual] = {
     "training.loss_type": Usual(
         features={}, feature="other loss types", taking="the loss is the trainer's default", reason=_RARE
     ),
+    "training.truncation_mode": Usual(
+        values=(("keep_end", 0.5), ("keep_start", 0.5)),
+        condition="TRL cuts long samples by {}",
+        feature="truncation_mode",
+        question="Which end of a long sample does the trainer keep: keep_start or keep_end?",
+        reason="the default of DPO was keep_end and is keep_start",
+    ),
+    "training.steps_per_generation": Usual(feature="steps_per_generation of GRPO", reason=_RARE),
     "training.mask_truncated_completions": Usual(
         values=((False, 1.0),),
         taking="completions that were cut off count in GRPO's loss",

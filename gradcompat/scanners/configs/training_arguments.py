@@ -183,6 +183,8 @@ FEEDS: Feeds = {
     "vllm_enable_sleep_mode": Feed("training.vllm_enable_sleep_mode"),
     "vllm_importance_sampling_correction": Feed("training.vllm_importance_sampling_correction"),
     "mask_truncated_completions": Feed("training.mask_truncated_completions"),
+    "steps_per_generation": Feed("training.steps_per_generation"),
+    "truncation_mode": Feed("training.truncation_mode"),
     "assistant_only_loss": Feed("training.assistant_only_loss"),
     # TRL cuts nothing where it is None.
     "max_length": (
