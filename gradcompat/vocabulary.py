@@ -31,7 +31,7 @@ KEYS: dict[str, Key] = {
     "training.framework": Key(
         "str",
         "what drives the loop: transformers.Trainer, trl, lightning, accelerate, torchtune, mmengine, megatron, verl, "
-        "sentence-transformers, gliner, ultralytics, keras, torch",
+        "openrlhf, sentence-transformers, gliner, ultralytics, keras, torch",
     ),
     "training.gradient_accumulation_steps": Key("int", "micro-batches in one optimizer step"),
     "training.per_device_train_batch_size": Key("int", "samples in one micro-batch on one device"),
@@ -69,7 +69,8 @@ KEYS: dict[str, Key] = {
     ),
     "training.packing_strategy": Key(
         "str",
-        "how TRL packs: bfd (or ffd) keeps examples whole, wrapped cuts them; LLaMA-Factory: neat, knapsack",
+        "how TRL packs: bfd (or ffd) keeps examples whole, wrapped cuts them; LLaMA-Factory: neat, knapsack; "
+        "Axolotl: sequential, binned",
     ),
     "training.packing": Key("bool", "several examples share one sequence"),
     "training.padding_free": Key("bool", "batches are flattened into one sequence without padding"),
@@ -95,6 +96,8 @@ KEYS: dict[str, Key] = {
     "training.separate_rollout": Key(
         "bool", "verl's engines that sample have GPUs of their own, and get the weights through a checkpoint engine"
     ),
+    "training.free_cache_engine": Key("bool", "verl's engines give their memory back while the model trains"),
+    "training.critic_accumulation_steps": Key("int", "micro-batches in one step of PPO's critic; 0 without one"),
     "training.dynamic_critic": Key("bool", "verl's critic gets micro-batches of about as many tokens, not samples"),
     "training.vllm_tensor_parallel": Key("int", "GPUs that share one vLLM of the training processes"),
     "training.vllm_sleep_level": Key("int", "how much vLLM gives up while the model trains: 0, 1, 2"),
@@ -165,6 +168,7 @@ KEYS: dict[str, Key] = {
     ),
     "optimizer.library": Key("str", "where the optimizer comes from: torch, transformers, bitsandbytes, deepspeed"),
     "optimizer.scheduler": Key("str", "the learning rate's schedule: linear, cosine, …"),
+    "optimizer.warmup_steps": Key("int", "steps over which the learning rate rises"),
     "optimizer.warmup_peak": Key("bool", "DeepSpeed's schedule is told up to which learning rate it warms up"),
     "optimizer.weight_decay": Key("float", "weight decay of the optimizer"),
     "distributed.strategy": Key("str", "none, ddp, dp, fsdp, deepspeed, tensor_parallel, context_parallel, pipeline"),

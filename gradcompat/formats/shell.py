@@ -253,6 +253,7 @@ def commands(
         command.conditional = maybe or blocks.branching
         if trace is not None:
             _change(command, trace)
+            _fill(command, text, trace, sure=sure)
         yield command
 
 
@@ -303,6 +304,23 @@ def _change(command: Command, trace: Trace) -> None:
         trace.forget(words)
     elif name == "let":
         trace.forget(match[1] for word in words for match in _ARITHMETIC.finditer(word))
+
+
+def _fill(command: Command, text: str, trace: Trace, *, sure: bool) -> None:
+    """``read -r -d '' NAME <<EOF``: the variable is all that is fed to the command."""
+    words = [word.text for word in command.words]
+    if words[0] != "read" or len(command.heredocs) != 1 or words[-3:-1] != ["-d", ""]:
+        return
+    document = command.heredocs[0]
+    body = text[document.start : document.end]
+    if document.quoted or document.tabs or '"' in body or not 0 < len(body) <= _MAX_VALUE * 4:
+        return
+    # As a quoted word, at the place where it stands.
+    around = " " * (document.start - 1) + f'"{body}"'
+    lexer = _Lexer(around, {}, operators=False, trace=trace)
+    word = next((word for one in lexer.commands() for word in one.words), None)
+    if word is not None:
+        trace.assign(words[-1], word, 0, append=False, sure=sure)
 
 
 def known_value(word: Word, start: int) -> str | None:

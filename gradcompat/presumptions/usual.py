@@ -715,6 +715,19 @@ USUAL: dict[str, Usual] = {
         feature="GPUs of their own for verl's rollouts",
         reason="the default of verl",
     ),
+    "training.free_cache_engine": Usual(
+        values=((True, 1.0),),
+        taking="verl's engines give their memory back while the model trains",
+        feature="free_cache_engine=False of verl",
+        reason="the default of verl in 0.5.0, 0.6.1, 0.7.0 and 0.8.0",
+    ),
+    "training.critic_accumulation_steps": Usual(
+        values=((1, 0.3), (4, 0.7)),
+        condition="a step of the critic has {} micro-batches",
+        feature="a critic",
+        question="How many micro-batches has an optimizer step of the critic?",
+        reason="it hangs on the GPUs and on the batch",
+    ),
     "training.dynamic_critic": Usual(
         values=((False, 1.0),),
         taking="verl's critic gets micro-batches of as many samples, or there is no critic",
@@ -1046,6 +1059,13 @@ USUAL: dict[str, Usual] = {
     ),
     "precision.tf32": Usual(
         values=((False, 0.5), (True, 0.5)), condition="TF32 is {}", feature="TF32", reason="both are in use"
+    ),
+    "optimizer.warmup_steps": Usual(
+        values=((100, 1.0),),
+        taking="the learning rate warms up",
+        feature="a run without warm-up",
+        condition="the learning rate rises over {} steps",
+        reason="who wants none has to say so to Axolotl, which warms up by itself",
     ),
     "optimizer.warmup_peak": Usual(
         values=((False, 1.0),),

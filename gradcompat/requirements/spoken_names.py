@@ -17,9 +17,9 @@ _OTHERWISE = {
 _AS_THEY_ARE = (
     *("accelerate", "axolotl", "bitsandbytes", "datasets", "deepspeed", "diffusers", "flash-attn", "huggingface-hub"),
     *("jax", "lightning", "liger-kernel", "llamafactory", "llm-blender", "megatron-core", "mmcv", "mmengine"),
-    *("ms-swift", "numpy", "peft", "pytorch-lightning", "safetensors", "sentence-transformers", "tokenizers"),
-    *("torch", "torchao", "torchaudio", "torchtune", "torchvision", "transformer-engine", "transformers", "triton"),
-    *("trl", "unsloth", "verl", "vllm", "wandb", "xformers", "xtuner"),
+    *("ms-swift", "numpy", "openrlhf", "peft", "pytorch-lightning", "safetensors", "sentence-transformers"),
+    *("tokenizers", "torch", "torchao", "torchaudio", "torchtune", "torchvision", "transformer-engine"),
+    *("transformers", "triton", "trl", "unsloth", "verl", "vllm", "wandb", "xformers", "xtuner"),
 )
 # `Version: …`, `**Package versions:** …`, `Env: …`: what a list in one line is headed, as a regular expression.
 HEADING = (

@@ -34,6 +34,7 @@ LONG_CONTEXT: list[Line] = [
     (35, "precision.tf32", True),
     (37, "training.gradient_checkpointing", True),
     (42, "model.attn_implementation", "flash_attention_2"),
+    (44, "optimizer.warmup_steps", 100),
     (46, "training.evaluates", True),
     (47, "optimizer.weight_decay", 0.0),
 ]

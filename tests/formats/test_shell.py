@@ -131,6 +131,16 @@ def test_redirections_and_heredocs() -> None:
     assert (text[heredoc.start : heredoc.end], heredoc.quoted) == ("{$A}\n", True)
 
 
+def test_a_variable_is_read_from_a_heredoc() -> None:
+    text = "N=4\nread -r -d '' ARGS <<EOF\n--lr 1e-4 \\\n  --n $N\nEOF\na $ARGS"
+    *_, command = commands(text, {}, trace=Trace.of(text))
+    assert [word.text for word in command.words] == ["a", "--lr", "1e-4", "--n", "4"]
+    assert command.words[2].place(0) == text.index("1e-4")
+    for other in (text.replace(" -d ''", ""), text.replace("<<EOF", "<<'EOF'"), text.replace("1e-4", '"1e-4"')):
+        *_, command = commands(other, {}, trace=Trace.of(other))
+        assert [word.text for word in command.words] == ["a", HOLE]
+
+
 def test_a_quote_that_never_ends_is_said() -> None:
     (command,) = parsed("a 'b\nc d")
     assert [word.unclosed for word in command.words] == [None, 2]

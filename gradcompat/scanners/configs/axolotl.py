@@ -67,6 +67,7 @@ FEEDS: Feeds = {
     "fp8": Feed("precision.mode", {"true": "fp8"}, only=True),
     "optimizer": OPTIMIZER,
     "lr_scheduler": Feed("optimizer.scheduler"),
+    "warmup_steps": Feed("optimizer.warmup_steps"),
     "fsdp_version": Feed("fsdp.version"),
     "fsdp_config": Feed("distributed.strategy", given="fsdp"),  # `fsdp` beside it has gone with FSDP 2
     "flash_attention": Feed("model.attn_implementation", {"true": "flash_attention_2"}, only=True),
@@ -74,6 +75,7 @@ FEEDS: Feeds = {
     "eager_attention": Feed("model.attn_implementation", {"true": "eager"}, only=True),
     "flex_attention": Feed("model.attn_implementation", {"true": "flex_attention"}, only=True),
     "sample_packing": Feed("training.packing"),
+    "sample_packing_sequentially": Feed("training.packing_strategy", {"true": "sequential"}, only=True),
     "sequence_len": Feed("data.sequence_length"),
     # What TRL calls its trainers: `ipo` is a loss of the DPO trainer, `simpo` one of the CPO trainer.
     "rl": Feed(

@@ -37,7 +37,8 @@ _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
     # depends on the release and the launch.
     "ms-swift": ("ms-swift", {_CHECKPOINTING: True, _HOOK: True, _CACHE: False, _PADDING: "right"}),
     # load_adapter in 0.6.0, 0.9.2, 0.12.2 and 0.19.0; the embeddings of other runs are trained, or have it as well.
-    "axolotl": ("axolotl", {_HOOK: True, _CACHE: False}),
+    # MultipackBatchSampler in 0.9.1, 0.9.2 and 0.18.0 fills several sequences at a time.
+    "axolotl": ("axolotl", {_HOOK: True, _CACHE: False, _STRATEGY: "binned"}),
 }
 
 # What the Trainer and TRL import themselves, or for an argument that a config of such a tool has.

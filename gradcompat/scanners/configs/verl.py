@@ -41,6 +41,7 @@ FEEDS: Feeds = {
         "training.use_vllm", {"vllm": True, "hf": False, "sglang": False}, only=True
     ),
     "actor_rollout_ref.rollout.mode": Feed("training.async_rollout", {"async": True, "sync": False}, only=True),
+    "actor_rollout_ref.rollout.free_cache_engine": Feed("training.free_cache_engine"),
     "actor_rollout_ref.rollout.checkpoint_engine.backend": Feed(
         "training.separate_rollout", {"naive": False}, given=True
     ),
@@ -111,6 +112,7 @@ def stated(trainer: str, overrides: Mapping[str, object]) -> dict[str, str | int
         "training.loss_type": _averaging(trainer, overrides),
         "optimizer.scheduler": _schedule(trainer, overrides),
         "training.gradient_accumulation_steps": _actor_micro_batches(trainer, overrides),
+        "training.critic_accumulation_steps": _critic_micro_batches(trainer, overrides),
         # The examples of these are conversations, whatever the command line says.
         "data.multi_turn": True if trainer in _ENGINES else None,
     }
@@ -157,13 +159,32 @@ def _actor_micro_batches(trainer: str, overrides: Mapping[str, object]) -> int |
     """
     if not _has_fsdp_actor(trainer, overrides) or str(overrides.get(f"{_ACTOR}.use_dynamic_bsz")).lower() == "true":
         return None
-    prompts = _number(overrides.get(f"{_ACTOR}.ppo_mini_batch_size", _BATCH))
+    return _micro_batches_of(_ACTOR, overrides)
+
+
+def _critic_micro_batches(trainer: str, overrides: Mapping[str, object]) -> int | None:
+    """How many micro-batches PPO's critic puts into a step, 0 where there is none; None where that is not known.
+
+    What is not said of the critic is as it is for the actor.
+    """
+    if _method(trainer, overrides) != "ppo":
+        return None
+    if overrides.get(_ESTIMATOR, "gae") != "gae":
+        return 0
+    if _is_megatron(overrides) or _dynamic_critic(overrides):
+        return None
+    return _micro_batches_of("critic", overrides)
+
+
+def _micro_batches_of(who: str, overrides: Mapping[str, object]) -> int | None:
+    of_actor = overrides.get(f"{_ACTOR}.ppo_mini_batch_size", _BATCH)
+    prompts = _number(overrides.get(f"{who}.ppo_mini_batch_size", of_actor))
     answers = _number(overrides.get("actor_rollout_ref.rollout.n", 1))
     processors = _number(overrides.get("trainer.n_gpus_per_node", 8))
     nodes = _number(overrides.get("trainer.nnodes", 1))
-    micro = _number(overrides.get(f"{_ACTOR}.ppo_micro_batch_size_per_gpu"))
-    lengths = {f"{_ACTOR}.ulysses_sequence_parallel_size", f"{_ACTOR}.fsdp_config.ulysses_sequence_parallel_size"}
-    if lengths & overrides.keys() or not (prompts and answers and processors and nodes and micro):
+    micro = _number(overrides.get(f"{who}.ppo_micro_batch_size_per_gpu"))
+    shared = (f"{who}.ulysses_sequence_parallel_size", f"{who}.fsdp_config.ulysses_sequence_parallel_size")
+    if not overrides.keys().isdisjoint(shared) or not (prompts and answers and processors and nodes and micro):
         return None
     return max(1, prompts * answers // (processors * nodes) // micro)
 

@@ -17,6 +17,7 @@ from gradcompat.scanners.configs import (
     lightning_cli,
     llamafactory,
     ms_swift,
+    openrlhf,
     torchtune,
     training_arguments,
     verl,
@@ -127,6 +128,7 @@ _TOOLS: dict[str, Feeds] = {
     "ms-swift": ms_swift.FEEDS,
     "axolotl": axolotl.FEEDS,
     "verl": verl.FEEDS,
+    "openrlhf": openrlhf.FEEDS,
     # An override of a component asks for a config of its own, which is not at hand.
     "ultralytics": {"workers": Feed("training.dataloader_num_workers"), "epochs": Feed("training.num_train_epochs")},
     "torchtune": {name: feed for name, feed in torchtune.FEEDS.items() if not name.endswith("_component_")},
@@ -139,6 +141,7 @@ _TRANSFORMERS = frozenset({"llamafactory", "ms-swift", "axolotl", "trl"})
 FEEDS: Feeds = {
     **SCRIPTS,
     **{f"verl {name}": feed for name, feed in verl.FEEDS.items()},
+    **{f"openrlhf --{name}": feed for name, feed in openrlhf.FEEDS.items()},
     **environment_variables.FEEDS,
     **{
         (name if launcher == "environment" else f"{_TITLES.get(launcher, f'{launcher} ')}--{name}"): feed
@@ -273,7 +276,7 @@ def _values(launch: Launch) -> dict[str, object]:
 
 def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     """What the name of the tool, and its word for what it does, say."""
-    stated: dict[str, str | int] = {}
+    stated: dict[str, str | float] = {}
     if launch.tool == "trl":
         stated = {"training.framework": "trl", "training.method": launch.subcommand}
     elif launch.tool in ("ms-swift", "megatron") and launch.subcommand in ("sft", "pt"):
@@ -286,7 +289,9 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     elif launch.tool == "torchtune":
         stated = {"training.framework": "torchtune", **_recipe("" if launch.target is None else launch.target.text)}
     elif launch.tool == "verl":
-        stated = verl.stated(launch.subcommand, _values(launch))
+        stated = {**verl.stated(launch.subcommand, _values(launch))}
+    elif launch.tool == "openrlhf":
+        stated = openrlhf.stated(launch.subcommand, _values(launch))
     elif launch.tool == "xtuner":
         stated = {"training.framework": "mmengine"}
     elif launch.tool == "ultralytics":

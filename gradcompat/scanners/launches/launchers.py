@@ -15,7 +15,7 @@ from gradcompat.startup.lazy_dataclasses import dataclass, field
 # Commands that run the command behind them, what stands between is theirs; and those among them that run a file.
 _RUNNERS = frozenset({"uv", "poetry", "pdm", "pixi", "pipenv"})
 WRAPPERS = _RUNNERS | {
-    *("srun", "mpirun", "mpiexec", "horovodrun", "jsrun", "aprun", "ibrun", "salloc", "screen", "hfai"),
+    *("srun", "mpirun", "mpiexec", "horovodrun", "jsrun", "aprun", "ibrun", "salloc", "screen", "hfai", "ray"),
     *("nohup", "env", "sudo", "nice", "setsid", "timeout", "stdbuf", "numactl", "taskset", "ionice", "unbuffer"),
     *("xvfb-run", "proxychains4", "strace", "time", "nsys", "ncu", "py-spy", "rocprof"),
     *("singularity", "apptainer", "docker", "podman", "conda", "mamba", "micromamba"),
@@ -71,6 +71,7 @@ _PARTS = (
         ),
         "verl",
     ),
+    (re.compile(r"(?:^|/)openrlhf[./]cli[./](train_(?:sft|dpo|kto|rm|prm|kd|ppo(?:_ray)?))(?:\.py)?$"), "openrlhf"),
     (re.compile(r"(?:^|/)xtuner[./]tools[./]()train(?:\.py)?$"), "xtuner"),
 )
 # Options of launchers that take no value; all others take one.

@@ -263,6 +263,37 @@ def test_a_config_that_the_script_writes() -> None:
             ],
         ),
         (
+            "ray job submit --address=http://a:1 -- python3 -m openrlhf.cli.train_ppo_ray --temperature 0.7",
+            [
+                ("training.framework", "openrlhf", "1:51", None),
+                ("training.method", "ppo", "1:51", None),
+                ("training.temperature", 0.7, "1:92", "--temperature {}"),
+            ],
+        ),
+        (
+            "deepspeed --module openrlhf.cli.train_sft --packing_samples --lora_rank 0",
+            [
+                (STRATEGY, "deepspeed", "1:1", None),
+                ("training.framework", "openrlhf", "1:20", None),
+                ("training.method", "sft", "1:20", None),
+                ("data.multi_turn", False, "1:20", None),
+                ("training.packing", True, "1:43", None),
+                ("peft.method", "none", "1:73", None),
+            ],
+        ),
+        (
+            "python -m verl.trainer.main_ppo critic.ppo_micro_batch_size_per_gpu=8 "
+            "actor_rollout_ref.rollout.free_cache_engine=False",
+            [
+                ("training.framework", "verl", "1:11", None),
+                ("training.method", "ppo", "1:11", None),
+                ("training.loss_type", "token-mean", "1:11", None),
+                ("optimizer.scheduler", "constant", "1:11", None),
+                ("training.critic_accumulation_steps", 4, "1:11", None),
+                ("training.free_cache_engine", False, "1:115", "actor_rollout_ref.rollout.free_cache_engine={}"),
+            ],
+        ),
+        (
             "torchrun --nproc_per_node=8 -m verl.trainer.fsdp_sft_trainer data.train_batch_size=128 model.path=x/y",
             [
                 (GA, 4, "1:1", None),
@@ -326,6 +357,7 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.dynamic_critic", False, "1:11", None),
                 ("training.loss_type", "token-mean", "1:11", None),
                 ("optimizer.scheduler", "constant", "1:11", None),
+                ("training.critic_accumulation_steps", 0, "1:11", None),
             ],
         ),
         (
