@@ -187,6 +187,9 @@ KEYS: dict[str, Key] = {
     "fsdp.use_orig_params": Key("bool", "parameters keep their shapes in FSDP 1"),
     "deepspeed.zero_stage": Key("int", "0 to 3"),
     "deepspeed.offload_optimizer": Key("str", "none, cpu, nvme"),
+    "deepspeed.forces_cpu_optimizer": Key(
+        "bool", "with an offloaded optimizer only DeepSpeed's own on the CPU is taken: zero_force_ds_cpu_optimizer"
+    ),
     "deepspeed.offload_param": Key("str", "none, cpu, nvme"),
     "deepspeed.overlap_comm": Key("bool", "gradients are reduced during the backward pass"),
     "deepspeed.contiguous_gradients": Key("bool", "gradients are copied into one buffer"),

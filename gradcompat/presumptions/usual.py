@@ -634,6 +634,12 @@ USUAL: dict[str, Usual] = {
         reason="most schedules need none",
     ),
     "distributed.sequence_split": Usual(feature="context or sequence parallelism of accelerate", reason=_RARE),
+    "deepspeed.forces_cpu_optimizer": Usual(
+        values=((True, 1.0),),
+        taking="zero_force_ds_cpu_optimizer is left on",
+        feature="zero_force_ds_cpu_optimizer off",
+        reason="the default",
+    ),
     "deepspeed.leaf_modules": Usual(
         values=((False, 1.0),),
         taking="no module is gathered as a whole",
