@@ -138,7 +138,7 @@ DEFAULTS = (
         default=Stated(
             value=0.0,
             package="peft",
-            versions=">=0.6.2",
+            versions=">=0.6.2,<=0.21.2",
             reference="https://github.com/huggingface/peft/blob/v0.21.2/src/peft/tuners/lora/config.py",
             read="0.6.2, 0.13.2, 0.17.1, 0.21.2",
         ),

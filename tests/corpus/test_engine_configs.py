@@ -70,6 +70,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (16, "deepspeed.offload_optimizer", "cpu"),
         (18, "deepspeed.contiguous_gradients", True),
         (25, "deepspeed.gradient_clipping", 0.1),
+        (26, "deepspeed.forces_cpu_optimizer", False),
     ],
     "axolotl-ai-cloud__axolotl__067b021c__deepspeed_configs__zero1_torch_compile.json": [
         (3, "deepspeed.own_scheduler", False),
@@ -165,6 +166,7 @@ ACCELERATE: dict[str, list[Line]] = {
         (25, "distributed.strategy", "deepspeed"),
         (29, "precision.mode", "bf16"),
         (31, "distributed.processes", 4),
+        (42, "distributed.sequence_split", "ulysses"),
     ],
     f"{FACTORY}accelerate__fsdp2_config.yaml": [
         (3, "distributed.strategy", "fsdp"),
