@@ -201,6 +201,7 @@ ACCELERATE: dict[str, list[Line]] = {
     ],
     "huggingface__trl__f2cd5771__examples__accelerate_configs__fsdp1.yaml": [
         (3, "distributed.strategy", "fsdp"),
+        (7, "fsdp.activation_checkpointing", False),
         (8, "fsdp.auto_wrap", True),
         (10, "fsdp.cpu_ram_efficient_loading", True),
         (13, "fsdp.sharding_strategy", "FULL_SHARD"),
