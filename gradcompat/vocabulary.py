@@ -135,6 +135,7 @@ KEYS: dict[str, Key] = {
     "peft.method": Key("str", "none, lora, adalora, loha, lokr, prefix_tuning, prompt_tuning, ia3, …"),
     "peft.names_task": Key("bool", "the adapter's config names a task, whose class of PEFT takes labels by name"),
     "peft.all_linear": Key("bool", "target_modules of LoRA is one word, all-linear or a pattern, and no list"),
+    "peft.dropout": Key("float", "dropout inside of the adapter: lora_dropout"),
     "peft.attention_only": Key("bool", "every module that target_modules lists is one of the attention"),
     "peft.layers_pattern": Key("bool", "layers_pattern names the list that the numbers of layers count in"),
     "peft.target_parameters": Key("bool", "LoRA is put on parameters instead of modules"),
@@ -172,6 +173,9 @@ KEYS: dict[str, Key] = {
     "optimizer.warmup_peak": Key("bool", "DeepSpeed's schedule is told up to which learning rate it warms up"),
     "optimizer.weight_decay": Key("float", "weight decay of the optimizer"),
     "distributed.strategy": Key("str", "none, ddp, dp, fsdp, deepspeed, tensor_parallel, context_parallel, pipeline"),
+    "distributed.sequence_split": Key(
+        "str", "how accelerate's processes share the tokens of a sequence: context_parallel, ulysses"
+    ),
     "distributed.processes": Key("int", "number of training processes"),
     "distributed.backend": Key("str", "nccl, gloo, mpi"),
     "distributed.find_unused_parameters": Key("bool", "DDP looks for parameters that a step leaves without a gradient"),
@@ -185,9 +189,13 @@ KEYS: dict[str, Key] = {
     "fsdp.cpu_ram_efficient_loading": Key(
         "bool", "only the first process reads the weights, and hands them to the others"
     ),
+    "fsdp.activation_checkpointing": Key("bool", "FSDP's own switch has activations recomputed, not that of a Trainer"),
     "fsdp.use_orig_params": Key("bool", "parameters keep their shapes in FSDP 1"),
     "deepspeed.zero_stage": Key("int", "0 to 3"),
     "deepspeed.offload_optimizer": Key("str", "none, cpu, nvme"),
+    "deepspeed.forces_cpu_optimizer": Key(
+        "bool", "with an offloaded optimizer only DeepSpeed's own on the CPU is taken: zero_force_ds_cpu_optimizer"
+    ),
     "deepspeed.offload_param": Key("str", "none, cpu, nvme"),
     "deepspeed.overlap_comm": Key("bool", "gradients are reduced during the backward pass"),
     "deepspeed.contiguous_gradients": Key("bool", "gradients are copied into one buffer"),

@@ -261,6 +261,13 @@ USUAL: dict[str, Usual] = {
         feature="FSDP",
         reason="on in accelerate's own configs, off in the Trainer's arguments",
     ),
+    "fsdp.activation_checkpointing": Usual(
+        engine="fsdp",
+        values=((False, 1.0),),
+        taking="activation_checkpointing of FSDP is off",
+        feature="activation checkpointing of FSDP",
+        reason="the default",
+    ),
     "fsdp.use_orig_params": Usual(
         engine="fsdp", values=((True, 1.0),), taking="FSDP keeps parameters", feature="FSDP", reason="the default"
     ),
@@ -634,6 +641,13 @@ USUAL: dict[str, Usual] = {
         feature="lr_scheduler_kwargs on the command line",
         reason="most schedules need none",
     ),
+    "distributed.sequence_split": Usual(feature="context or sequence parallelism of accelerate", reason=_RARE),
+    "deepspeed.forces_cpu_optimizer": Usual(
+        values=((True, 1.0),),
+        taking="zero_force_ds_cpu_optimizer is left on",
+        feature="zero_force_ds_cpu_optimizer off",
+        reason="the default",
+    ),
     "deepspeed.leaf_modules": Usual(
         values=((False, 1.0),),
         taking="no module is gathered as a whole",
@@ -932,6 +946,13 @@ USUAL: dict[str, Usual] = {
         taking="the adapter's config names its task",
         feature="an adapter without task_type",
         reason="as examples have it",
+    ),
+    "peft.dropout": Usual(
+        engine="peft",
+        values=((0.0, 0.5), (0.05, 0.5)),
+        condition="lora_dropout is {}",
+        feature="lora_dropout",
+        reason="the default, and what many examples have",
     ),
     "peft.all_linear": Usual(
         engine="peft",

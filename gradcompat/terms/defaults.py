@@ -134,6 +134,18 @@ DEFAULTS = (
     ),
     Default(
         of=("peft.LoraConfig",),
+        key="peft.dropout",
+        default=Stated(
+            value=0.0,
+            package="peft",
+            versions=">=0.6.2,<=0.21.2",
+            reference="https://github.com/huggingface/peft/blob/v0.21.2/src/peft/tuners/lora/config.py",
+            read="0.6.2, 0.13.2, 0.17.1, 0.21.2",
+        ),
+        phrases=("lora_dropout", "load_adapter", "from_json_file"),
+    ),
+    Default(
+        of=("peft.LoraConfig",),
         key="peft.trainable_tokens",
         default=_argument("trainable_token_indices", "peft.LoraConfig", none=False, inherits="transformers"),
         phrases=("trainable_token", "load_adapter", "from_json_file"),

@@ -70,6 +70,7 @@ DEEPSPEED: dict[str, list[Line]] = {
         (16, "deepspeed.offload_optimizer", "cpu"),
         (18, "deepspeed.contiguous_gradients", True),
         (25, "deepspeed.gradient_clipping", 0.1),
+        (26, "deepspeed.forces_cpu_optimizer", False),
     ],
     "axolotl-ai-cloud__axolotl__067b021c__deepspeed_configs__zero1_torch_compile.json": [
         (3, "deepspeed.own_scheduler", False),
@@ -165,6 +166,7 @@ ACCELERATE: dict[str, list[Line]] = {
         (25, "distributed.strategy", "deepspeed"),
         (29, "precision.mode", "bf16"),
         (31, "distributed.processes", 4),
+        (42, "distributed.sequence_split", "ulysses"),
     ],
     f"{FACTORY}accelerate__fsdp2_config.yaml": [
         (3, "distributed.strategy", "fsdp"),
@@ -199,6 +201,7 @@ ACCELERATE: dict[str, list[Line]] = {
     ],
     "huggingface__trl__f2cd5771__examples__accelerate_configs__fsdp1.yaml": [
         (3, "distributed.strategy", "fsdp"),
+        (7, "fsdp.activation_checkpointing", False),
         (8, "fsdp.auto_wrap", True),
         (10, "fsdp.cpu_ram_efficient_loading", True),
         (13, "fsdp.sharding_strategy", "FULL_SHARD"),

@@ -13,11 +13,11 @@ from tests.edit.changing import literal, outcome
 
 # By the kind of file: how many settings there are, and how many of them are changed.
 CHANGED = {
-    "config-accelerate": (52, 52),
+    "config-accelerate": (53, 53),
     "config-axolotl": (70, 70),
-    "config-deepspeed": (44, 44),
+    "config-deepspeed": (45, 45),
     "config-llamafactory": (35, 35),
-    "notebook": (32, 32),
+    "notebook": (36, 36),
 }
 
 

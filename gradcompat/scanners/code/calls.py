@@ -105,6 +105,7 @@ TARGETS = Feed("peft.all_linear", {"[]": False}, given=True)  # a pattern is rea
 _ADAPTER: Feeds = {
     "target_modules": TARGETS,
     "target_parameters": Feed("peft.target_parameters", given=True),
+    "lora_dropout": Feed("peft.dropout"),
     "modules_to_save": Feed("peft.modules_to_save", given=True),
     "trainable_token_indices": Feed("peft.trainable_tokens", given=True),
     "layers_to_transform": Feed("peft.layers_to_transform", {"0": True}, given=True),
@@ -301,7 +302,11 @@ KNOWN: dict[str, tuple[Known, ...]] = {
             _ACCELERATE,
             {
                 "tp_size": Feed("distributed.strategy", dict.fromkeys(_SEVERAL, "tensor_parallel"), only=True),
-                "cp_size": Feed("distributed.strategy", dict.fromkeys(_SEVERAL, "context_parallel"), only=True),
+                "cp_size": (
+                    Feed("distributed.strategy", dict.fromkeys(_SEVERAL, "context_parallel"), only=True),
+                    Feed("distributed.sequence_split", dict.fromkeys(_SEVERAL, "context_parallel"), only=True),
+                ),
+                "sp_size": Feed("distributed.sequence_split", dict.fromkeys(_SEVERAL, "ulysses"), only=True),
             },
         ),
     ),
@@ -337,7 +342,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
                 "state_dict_type": Feed("fsdp.state_dict_type", _STATES),
                 "fsdp_version": Feed("fsdp.version"),
                 "transformer_cls_names_to_wrap": Feed("fsdp.layer_class", given=True),
-                "activation_checkpointing": _CHECKPOINTING,
+                "activation_checkpointing": (_CHECKPOINTING, Feed("fsdp.activation_checkpointing")),
             },
             states={"distributed.strategy": "fsdp"},
         ),

@@ -24,6 +24,7 @@ _STRATEGIES: dict[str, SettingValue | None] = {
     "tp": "tensor_parallel",
     "megatron_lm": "megatron_lm",
 }
+_SEVERAL = tuple(str(size) for size in range(2, 129))  # processes that share one sequence
 _COMPILED = Feed("training.torch_compile", {"no": False}, given=True)
 
 FEEDS: Feeds = {
@@ -42,6 +43,12 @@ FEEDS: Feeds = {
     "deepspeed_config.zero3_save_16bit_model": Feed("deepspeed.gather_16bit_weights"),
     "deepspeed_config.deepspeed_moe_layer_cls_names": Feed("deepspeed.leaf_modules", given=True),
     "deepspeed_config.deepspeed_config_file": (),
+    "parallelism_config.parallelism_config_cp_size": Feed(
+        "distributed.sequence_split", dict.fromkeys(_SEVERAL, "context_parallel"), only=True
+    ),
+    "parallelism_config.parallelism_config_sp_size": Feed(
+        "distributed.sequence_split", dict.fromkeys(_SEVERAL, "ulysses"), only=True
+    ),
     **training_arguments.FSDP_CONFIG,
     # From version 1.3 on the strategy of FSDP 1 stands here; of FSDP 2 it is a switch, and no strategy.
     "fsdp_config.fsdp_reshard_after_forward": Feed(

@@ -40,6 +40,7 @@ ENGINE_FEEDS: Feeds = {
     "zero_optimization.stage": Feed("deepspeed.zero_stage"),
     "zero_optimization.offload_optimizer.device": Feed("deepspeed.offload_optimizer"),
     "zero_optimization.offload_param.device": Feed("deepspeed.offload_param"),
+    "zero_force_ds_cpu_optimizer": Feed("deepspeed.forces_cpu_optimizer"),
     "zero_optimization.cpu_offload": Feed("deepspeed.offload_optimizer", _ON_CPU, only=True),
     "zero_optimization.cpu_offload_param": Feed("deepspeed.offload_param", _ON_CPU, only=True),
     "zero_optimization.overlap_comm": Feed("deepspeed.overlap_comm"),

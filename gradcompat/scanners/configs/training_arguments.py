@@ -87,7 +87,10 @@ _FSDP: Feeds = {
         Feed("fsdp.auto_wrap", WRAPPED),
         Feed("fsdp.wraps_by_size", {"size_based_wrap": True}, only=True),
     ),
-    "activation_checkpointing": Feed("training.gradient_checkpointing", {"true": True}, only=True),
+    "activation_checkpointing": (
+        Feed("training.gradient_checkpointing", {"true": True}, only=True),
+        Feed("fsdp.activation_checkpointing"),
+    ),
     "cpu_ram_efficient_loading": Feed("fsdp.cpu_ram_efficient_loading"),
 }
 FSDP_CONFIG: Feeds = {f"fsdp_config.{prefix}{name}": feed for prefix in ("", "fsdp_") for name, feed in _FSDP.items()}
@@ -162,6 +165,7 @@ FEEDS: Feeds = {
         Feed("peft.given_to_trainer", {"true": True, "false": False}, only=True),
     ),
     "lora_target_modules": Feed("peft.all_linear", {"all-linear": True}, only=True),
+    "lora_dropout": Feed("peft.dropout"),
     "lora_modules_to_save": Feed("peft.modules_to_save", given=True),
     "lora_target_parameters": Feed("peft.target_parameters", given=True),
     "load_in_8bit": BITS_8,

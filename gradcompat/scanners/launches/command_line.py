@@ -13,6 +13,7 @@ from gradcompat.formats.shell import HOLE
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners.configs import (
+    accelerate,
     axolotl,
     lightning_cli,
     llamafactory,
@@ -109,6 +110,11 @@ LAUNCHERS: dict[str, Feeds] = {
         "zero3_save_16bit_model": Feed("deepspeed.gather_16bit_weights"),
         "dynamo_backend": Feed("training.torch_compile", {"no": False}, given=True),
         "num_processes": Feed("distributed.processes"),
+        **{
+            name.removeprefix("parallelism_config."): feed
+            for name, feed in accelerate.FEEDS.items()
+            if name.startswith("parallelism_config.")
+        },
         **{
             name.removeprefix("fsdp_config."): feed
             for name, feed in training_arguments.FSDP_CONFIG.items()

@@ -811,6 +811,14 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("distributed.strategy", "tensor_parallel")],
         ),
         (
+            "from accelerate.parallelism_config import ParallelismConfig\nParallelismConfig(cp_size=2, sp_size=1)",
+            [("distributed.strategy", "context_parallel"), ("distributed.sequence_split", "context_parallel")],
+        ),
+        (
+            "from accelerate.parallelism_config import ParallelismConfig\nParallelismConfig(sp_size=4)",
+            [("distributed.sequence_split", "ulysses")],
+        ),
+        (
             "import bitsandbytes as bnb\nbnb.optim.Lion(p)",
             [("optimizer.name", "lion_32bit"), ("optimizer.library", "bitsandbytes"), ("optimizer.groups", None)],
         ),

@@ -17,6 +17,7 @@ def test_fsdp() -> None:
         (2, "distributed.strategy", "fsdp"),
         (5, "training.torch_compile", True),
         (7, "training.gradient_checkpointing", True),
+        (7, "fsdp.activation_checkpointing", True),
         (8, "fsdp.auto_wrap", True),
         (10, "fsdp.sharding_strategy", "FULL_SHARD"),
         (11, "fsdp.state_dict_type", "SHARDED_STATE_DICT"),
@@ -83,6 +84,14 @@ def test_a_switch_of_fsdp_2_is_no_strategy() -> None:
     text = "distributed_type: FSDP\nfsdp_config: {fsdp_version: 2, fsdp_reshard_after_forward: true}\n"
     context = accelerate.scan(Document("a.yaml", text))
     assert stated(context) == {"distributed.strategy": "fsdp", "fsdp.version": 2}
+
+
+@pytest.mark.parametrize(("written", "split"), [("cp_size: 2", "context_parallel"), ("sp_size: 4", "ulysses")])
+def test_processes_that_share_a_sequence(written: str, split: str) -> None:
+    text = f"distributed_type: FSDP\nnum_processes: 8\nparallelism_config: {{parallelism_config_{written}}}\n"
+    assert stated(accelerate.scan(Document("a.yaml", text)))["distributed.sequence_split"] == split
+    alone = text.replace(written, written[:-1] + "1")
+    assert "distributed.sequence_split" not in stated(accelerate.scan(Document("a.yaml", alone)))
 
 
 def test_json_is_taken_as_well() -> None:
