@@ -48,6 +48,7 @@ KEYS: dict[str, Key] = {
     "training.num_train_epochs": Key("float", "passes over the data"),
     "training.resume_from_checkpoint": Key("bool", "the run goes on from a checkpoint"),
     "training.weight_average": Key("bool", "a moving average of the weights (EMA) is kept beside them"),
+    "training.group_by_length": Key("bool", "the Trainer puts samples of about one length into a batch"),
     "training.ignore_data_skip": Key("bool", "a resumed run starts its data anew, and skips none"),
     "training.save_strategy": Key("str", "when checkpoints are written: steps, epoch, no"),
     "training.label_names": Key("bool", "the Trainer is told which of a batch's entries are labels"),

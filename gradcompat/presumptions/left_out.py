@@ -268,6 +268,7 @@ LEFT_OUT = (
         )
         for package in ("lightning", "pytorch-lightning")
     ),
+    LeftOut(key="training.group_by_length", default=_argument("group_by_length", absent=False)),
     LeftOut(key="training.ignore_data_skip", default=_argument("ignore_data_skip")),
     LeftOut(key="training.logging_nan_inf_filter", default=_argument("logging_nan_inf_filter")),
     LeftOut(

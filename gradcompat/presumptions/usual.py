@@ -464,6 +464,9 @@ USUAL: dict[str, Usual] = {
         condition="an average of the weights (EMA) is kept",
         reason="a program that keeps one says so",
     ),
+    "training.group_by_length": Usual(
+        values=((False, 1.0),), taking="batches are not made by length", feature="group_by_length", reason=_OFF
+    ),
     "training.ignore_data_skip": Usual(
         values=((False, 1.0),), taking="a resumed run skips what it has seen", feature="ignore_data_skip", reason=_OFF
     ),

@@ -29,9 +29,15 @@ _STEP_WITHOUT_COUNT = "transformers.Trainer.training_step.without_num_items_in_b
 _STEP = ("self", "model", "inputs")
 # Methods of the Trainer in whose own code a defect is; who writes one of his own does not have it.
 _DEFECTIVE = (
-    *("compute_loss", "prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps"),
+    *("compute_loss", "prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps", "_get_eval_sampler"),
     *("create_optimizer", "get_decay_parameter_names", "get_train_dataloader", "_get_train_sampler", "evaluate"),
+    "get_test_dataloader",
 )
+# The Trainer's hook for both at once, which it has not called since 5.1, and what does in a class as much as it did.
+_BOTH = "create_optimizer_and_scheduler"
+_IN_ITS_PLACE = frozenset({"create_optimizer", "create_scheduler", "train", "_inner_training_loop"})
+# Trainers of TRL with a loop of their own that calls it.
+_CALLS_BOTH = re.compile(r"trl\.(?:\w+\.)*(?:PPO|RLOO)\w*Trainer")
 # A base class whose loss a subclass may replace.
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
 # A sampler of one's own that Lightning wraps for several processes; batches are another matter.
@@ -200,6 +206,8 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
             for name in _DEFECTIVE:
                 if _overrides(method, name) and not _asks_base(method):
                     found.symbol(f"transformers.Trainer.{name}.own", method)
+        if not any(_CALLS_BOTH.fullmatch(name) for name in bases):
+            _own_schedule(found, node)
     for name in bases:
         _own_methods(found, name, node)
         if (part := _KEEPS_STATE.fullmatch(name)) is not None:
@@ -306,6 +314,21 @@ def _own_step(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     method = _steps_itself(trainer)
     if method is not None:
         found.state(step, "training.own_step", True, at=method)
+
+
+def _own_schedule(found: Findings, trainer: ast.ClassDef) -> None:
+    """An override that makes optimizer and schedule at once, in a class that neither calls it nor does so elsewhere."""
+    methods = {one.name: one for one in trainer.body if isinstance(one, ast.FunctionDef)}
+    method = methods.get(_BOTH)
+    if method is None or _IN_ITS_PLACE & methods.keys():
+        return
+    called = (inner.func for inner in ast.walk(trainer) if isinstance(inner, ast.Call))
+    if not any(isinstance(one, ast.Attribute) and one.attr == _BOTH and _is_self(one.value) for one in called):
+        found.symbol(f"transformers.Trainer.{_BOTH}.own", method)
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def _without_count(method: ast.FunctionDef) -> bool:

@@ -212,6 +212,13 @@ FEEDS: Feeds = {
     "save_only_model": Feed("training.save_only_model"),
     "logging_nan_inf_filter": Feed("training.logging_nan_inf_filter"),
     "ignore_data_skip": Feed("training.ignore_data_skip"),
+    "group_by_length": Feed("training.group_by_length"),
+    # What transformers 5.2.0 has in its place; the other strategies are of other orders.
+    "train_sampling_strategy": Feed(
+        "training.group_by_length",
+        {"group_by_length": True, "random": False, "sequential": False, "batch_rebalance": False},
+        only=True,
+    ),
     "save_strategy": Feed("training.save_strategy", {"false": "no"}),
     "label_names": Feed("training.label_names", given=True),
     "load_best_model_at_end": Feed("training.load_best_model_at_end"),

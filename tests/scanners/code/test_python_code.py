@@ -498,6 +498,30 @@ def test_a_step_that_has_no_place_for_the_count(signature: str, refuses: bool, b
     assert ("transformers.Trainer.training_step.without_num_items_in_batch" in symbols(text)) is refuses
 
 
+@pytest.mark.parametrize(
+    ("base", "more", "told"),
+    [
+        ("Trainer", "", True),
+        ("Seq2SeqTrainer", "", True),
+        ("Trainer", "    def create_scheduler(self, num_training_steps, optimizer=None):\n        pass\n", False),
+        ("Trainer", "    def prepare(self):\n        self.create_optimizer_and_scheduler(10)\n", False),
+        ("PPOTrainer", "", False),
+    ],
+)
+def test_an_optimizer_and_a_schedule_that_are_made_at_once(base: str, more: str, told: bool) -> None:
+    text = (
+        "from transformers import Seq2SeqTrainer, Trainer\n"
+        "from trl import PPOTrainer\n"
+        f"class Own({base}):\n"
+        "    def create_optimizer_and_scheduler(self, num_training_steps):\n"
+        "        super().create_optimizer_and_scheduler(num_training_steps)\n"
+        "        self.optimizer.param_groups[0]['lr'] = 1\n"
+        f"{more}"
+        "Own(model=model).train()\n"
+    )
+    assert ("transformers.Trainer.create_optimizer_and_scheduler.own" in symbols(text)) is told
+
+
 def test_a_step_behind_a_decorator_may_have_another_signature() -> None:
     text = (
         "from transformers import Trainer\nclass Own(Trainer):\n    @wrapped\n"
