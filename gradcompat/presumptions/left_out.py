@@ -475,6 +475,20 @@ LEFT_OUT = (
             reference=f"{_TRANSFORMERS}/training_args.py",
         ),
     ),
+    *(
+        LeftOut(
+            key=key,
+            default=Stated(
+                value=value,
+                package="transformers",
+                versions="<4.32.0",
+                read="4.10.3, 4.11.0, 4.20.0, 4.29.2, 4.30.0, 4.31.0, 4.32.0",
+                reference="https://github.com/huggingface/transformers/blob/v4.31.0/src/transformers/training_args.py",
+            ),
+            frameworks=(_TRAINER,),  # the PPOTrainer that TRL had then makes an optimizer of torch
+        )
+        for key, value in (("optimizer.name", "adamw_hf"), ("optimizer.library", "transformers"))
+    ),
     LeftOut(
         key="optimizer.library",
         default=Stated(

@@ -530,7 +530,9 @@ USUAL: dict[str, Usual] = {
     ),
     "training.use_liger_kernel": Usual(
         engine="liger",
+        without=False,
         values=((True, 0.5), (False, 0.5)),
+        taking="no layers are replaced by Liger's",
         feature="Liger kernels",
         condition="use_liger_kernel is {}",
         question="Do you use Liger kernels?",
@@ -538,6 +540,7 @@ USUAL: dict[str, Usual] = {
     ),
     "training.use_liger_loss": Usual(
         engine="liger",
+        without=False,
         values=((False, 1.0),),
         taking="TRL does not compute its loss with Liger",
         feature="use_liger_loss",

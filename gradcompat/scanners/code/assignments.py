@@ -57,6 +57,8 @@ _LOSS = re.compile(r"sentence_transformers\.(?:\w+\.)*\w*Loss")
 _EPOCHS = frozenset({f"on_{part}_{end}" for part in ("epoch", "pretrain_routine") for end in ("start", "end")})
 _LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epoch_end", *_EPOCHS})
 _LEFT_BY_CALLBACKS = frozenset({"on_batch_start", "on_batch_end", *_EPOCHS})
+# A config that a model is made with afterwards.
+_OF_CONFIG = re.compile(r"transformers\.(?:\w+\.)*\w*Config(?:\.from_pretrained)?\.(?:use_cache|output_router_logits)")
 # What Lightning asks for a state of its own when a run goes on.
 _KEEPS_STATE = re.compile(r"(?:lightning|pytorch_lightning)\.(?:\w+\.)*(LightningModule|LightningDataModule|Callback)")
 _STATE_HOOKS = ("load_state_dict", "on_load_checkpoint")
@@ -71,7 +73,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     literal = found.names.literal(value, step.scope)
     spelling = f"{text(target)} = {{}}"
     if name in ("use_cache", "output_router_logits"):
-        if isinstance(target.value, ast.Attribute) and target.value.attr == "config":
+        of_model = isinstance(target.value, ast.Attribute) and target.value.attr == "config"
+        if of_model or any(map(_OF_CONFIG.fullmatch, found.names.resolve(target, step.scope))):
             found.truth(step, f"model.{name}", literal, value, spelling)
     elif name == "mix_order_reduction" and text(target).endswith("config.triton.mix_order_reduction"):
         found.truth(step, "environment.mix_order_reduction", literal, value, spelling)
