@@ -1,0 +1,374 @@
+"""What a call says of the run: the arguments of what trains, wraps, compiles, saves or clips."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+
+from gradcompat.model.context import ConfigLookup
+from gradcompat.scanners.code import calls
+from gradcompat.scanners.code.alike_branches import is_arguments
+from gradcompat.scanners.code.arguments import Argument, pairs
+from gradcompat.scanners.code.assignments import EMBEDDINGS, divides, special_tokens, trained_module, variable
+from gradcompat.scanners.code.calls import BATCH, KNOWN_METHODS, KNOWN_OF_TYPE, PADDING, PROCESSORS, known
+from gradcompat.scanners.code.command_options import PARSERS, read_parsed_classes
+from gradcompat.scanners.code.config_lookups import loaded_file, lookup
+from gradcompat.scanners.code.dataclass_parsers import dataclass_parser, parsed_input
+from gradcompat.scanners.code.detectors.float_weights import makes_float
+from gradcompat.scanners.code.detectors.half_weights import made_half
+from gradcompat.scanners.code.detectors.own_compilation import compiles_itself
+from gradcompat.scanners.code.detectors.own_zeroing import clears_gradients
+from gradcompat.scanners.code.detectors.pipeline_losses import gets_float_loss
+from gradcompat.scanners.code.detectors.pooled_losses import POOLING, ways_of_use
+from gradcompat.scanners.code.detectors.trained_adapters import (
+    gets_frozen_adapter,
+    gets_merged_model,
+    goes_on_alone,
+    wraps_adapter,
+)
+from gradcompat.scanners.code.findings import Called, Findings
+from gradcompat.scanners.code.models import is_model, loaded, named
+from gradcompat.scanners.code.names import UNKNOWN, Imported, Scope
+from gradcompat.scanners.code.optimizer_calls import read_optimizer
+from gradcompat.scanners.code.own_loops import TRAINERS, is_method_of
+from gradcompat.scanners.code.walk import Step, text
+from gradcompat.scanners.configs.deepspeed import SIZES
+from gradcompat.terms.defaults import TRAIN
+
+# What models of transformers call the projections of their attention.
+_ATTENTION = frozenset(
+    {
+        *("q_proj", "k_proj", "v_proj", "o_proj", "out_proj", "qkv_proj", "qkv", "query_key_value", "c_attn"),
+        *("q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "query", "key", "value", "Wqkv", "self_attn"),
+    }
+)
+
+_CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config", "fsdp_config"})
+
+# What imports a module whose name may be computed.
+_DYNAMIC = frozenset({"importlib.import_module", "runpy.run_path", "runpy.run_module"})
+
+# Packages that do nothing to a model behind the program's back.
+_OPEN = frozenset(
+    {
+        *("transformers", "peft", "torch", "accelerate", "bitsandbytes", "datasets", "evaluate", "deepspeed"),
+        *("lightning", "pytorch_lightning", "torchinfo", "wandb", "numpy"),
+    }
+)
+
+
+def read_call(found: Findings, step: Step, call: ast.Call) -> None:
+    names = found.names.resolve(call.func, step.scope) or tuple(found.names.bases(call.func, step.scope))
+    if names:
+        found.called.append(Called(names, call))
+    if len(names) > 1:
+        step = step._replace(branch=True)  # imported from one place or from the other
+    for keyword in call.keywords:
+        if keyword.arg in BATCH:
+            found.state(step, BATCH[keyword.arg], True, at=keyword.value)
+    given = {keyword.arg for keyword in call.keywords}
+    if "aspect_ratio_ids" in given and given.isdisjoint({None, *BATCH}):  # Mllama alone takes these
+        found.state(step, "model.cross_attention_mask", False, at=call)
+    config = loaded_file(call, found.names, step.scope)
+    if config is not None:
+        found.refers_to.append(config)
+    if names:
+        _function(found, step, call, names[0])
+    if isinstance(call.func, ast.Attribute):
+        _method(found, step, call, call.func)
+    if not any(known(name) for name in names) and not _seen_through(found, call, names, step.scope):
+        found.hidden = True
+
+
+def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
+    head, _, last = name.rpartition(".")
+    if last == "PipelineModule" and gets_float_loss(call, found.names, step.scope):
+        found.symbol("deepspeed.PipelineModule.float_loss", call)
+    if name == "deepspeed.initialize" and clears_gradients(call, found.names):
+        found.symbol("deepspeed.initialize.zero_grad", call)
+    if last in ("get_peft_model", "from_pretrained") and makes_float(call, found.names):
+        found.symbol(f"{name}.float", call)
+    if last == POOLING and head.startswith("torch_geometric."):
+        for way in ways_of_use(call, found.names):
+            found.symbol(f"torch_geometric.nn.{POOLING}.{way}", call)
+    if known(name) is not None:
+        _known(found, step, call, name)
+    elif name in ("os.environ.setdefault", "os.putenv") and len(call.args) == 2:
+        said, value = (found.names.literal(one, step.scope) for one in call.args)
+        variable(found, step, said, value, call)
+    elif name == "os.environ.update":
+        for key, value, _ in (pair for one in call.args for pair in pairs(one, found.names, step.scope) or ()):
+            variable(found, step, key, found.names.literal(value, step.scope), call)
+        for word in call.keywords:
+            variable(found, step, word.arg, found.names.literal(word.value, step.scope), call)
+    elif name == "torch.device" and [found.names.literal(one, step.scope) for one in call.args] == ["mps"]:
+        found.state(step, "host.device", "mps", at=call)
+    elif name == "torch.backends.cuda.enable_cudnn_sdp":
+        allowed = [found.names.literal(one, step.scope) for one in call.args]
+        found.truth(step, "host.cudnn_attention", allowed[0] if allowed else True, call)
+    elif name == "torch.compile":
+        _compiled(found, step, call)
+    elif name in _DYNAMIC and not (call.args and isinstance(call.args[0], ast.Constant)):
+        found.dynamic = found.dynamic or found.place(call)
+    elif last in PARSERS:
+        read_parsed_classes(found, step, call)
+        found.parsers.append(dataclass_parser(call, step.scope, found.names))
+    elif last == "from_pretrained" and (head in PROCESSORS or head.endswith(("Tokenizer", "TokenizerFast"))):
+        if head in PROCESSORS:
+            found.state(step, "model.cross_attention_mask", True)
+        found.feed(step, PADDING, found.arguments(step, call))
+    elif name == "hydra.main":
+        _composes(found, found.arguments(step, call, ("config_path", "config_name")))
+    elif head.startswith("peft.Peft") and last == "from_pretrained" and head.rpartition(".")[2] != "PeftConfig":
+        found.wrapping.append(step)
+        if wraps_adapter(call, found.names, step.scope):
+            found.symbol(f"{name}.wrapped", call)
+    read_optimizer(found, step, call, name)
+    loaded(found, step, call, name)
+
+
+def _compiled(found: Findings, step: Step, call: ast.Call) -> None:
+    """``torch.compile(model)``, ``model.compile(backend="eager")``."""
+    maybe = any(word.arg == "disable" for word in call.keywords)
+    found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
+    for word in call.keywords:
+        if word.arg == "backend":
+            backend = found.names.literal(word.value, step.scope)
+            found.state(step, "training.compile_backend", backend if isinstance(backend, str) else None, at=word)
+
+
+def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
+    last = name.rpartition(".")[2]
+    one = known(name)
+    if one is None:
+        return
+    if one.framework is not None and not is_arguments(name) and found.document.text.count(f"{last}(") == 1:
+        # Whoever drives the loop so takes these arguments, whatever the way there depends on.
+        step = step._replace(branch=False)
+    # `torch.cuda.amp.autocast(True)` is older than `torch.autocast("cuda")`.
+    of_device = name.endswith((".cuda.amp.autocast", ".cpu.amp.autocast"))
+    arguments = found.arguments(step, call, ("enabled", "dtype") if of_device else one.positional)
+    given = {argument.name: argument.value for argument in arguments}
+    if last in ("autocast", "fp8_autocast") and given.get("enabled", True) is False:
+        return
+    if last == "fp8_autocast":
+        step = step._replace(branch=step.branch or given.get("enabled", True) is UNKNOWN)
+    elif last == "autocast" and ("dtype" not in given or given.get("enabled", True) is UNKNOWN):
+        step = step._replace(branch=True)
+        found.state(step, "precision.mode", None)
+    if given.get("limit_val_batches", 1) in (0, 0.0):  # no validation at all
+        arguments = [argument for argument in arguments if argument.name != "val_check_interval"]
+    if given.get("gradient_clip_algorithm", "norm") != "norm":
+        arguments = [argument for argument in arguments if argument.name != "gradient_clip_val"]
+    # How activations are recomputed is said by the call that does it, and by no other way through the program.
+    found.feed(step._replace(branch=False) if last == "checkpoint" else step, one, arguments, name)
+    for keyword in call.keywords:
+        path = lookup(keyword.value, found.names, step.scope) if keyword.arg is None and not step.branch else None
+        if path is not None:
+            found.lookups.append(ConfigLookup(path=path, tool=name))
+    for key, stated in one.states.items() if call not in found.optional_calls else ():
+        found.state(step, key, stated)
+    if name == "deepspeed.initialize":
+        for key, left in _left_to_engine(given):
+            found.state(step, key, left)
+    if last == "DeepSpeedStrategy" and all(keyword.arg is not None for keyword in call.keywords):
+        for key, left in _left_to_strategy(given):
+            found.state(step, key, left)
+    if one.framework is not None:
+        found.drivers.setdefault(one.framework, found.place(call))
+    if one.trains:
+        found.trainer = True
+        if one.framework == "trl" and given.get("peft_config") is not None:
+            found.state(step, "peft.given_to_trainer", True)
+        found.merged.append("peft_config" not in given and gets_merged_model(call, found.names, step.scope))
+        if one.framework == "trl" and call.args and not one.positional:
+            value = found.names.literal(call.args[0], step.scope)
+            if isinstance(value, str):
+                named(found, step, Argument("model", value, call.args[0], None, call.args[0]), None)
+        for argument in arguments:
+            if argument.name == "model" and isinstance(argument.value, str):
+                named(found, step, argument, None)  # TRL's trainers load it themselves
+    _refer(found, arguments)
+    for keyword in call.keywords if one.trains else ():
+        if keyword.arg == "data_collator":
+            _collator(found, step, keyword.value)
+    if one.trains and one.framework == "transformers.Trainer":
+        _own_module(found, step, call)
+    thaws = "requires_grad" in found.document.text
+    if one.trains and one.framework == "trl" and not thaws and gets_frozen_adapter(call, found.names, step.scope):
+        found.symbol(f"{name}.frozen_adapter", call)
+    if one.trains and one.framework == "trl" and goes_on_alone(call, found.names, step.scope):
+        found.symbol(f"{name}.loaded_adapter", call)
+    if one.trains and "compute_loss_func" in given:
+        # How it weighs labels is its own matter; the model's loss is not used.
+        divides = True if _divides_by_count(found, step, call) else None
+        found.state(step, "model.uses_num_items_in_batch", divides)
+        if given["compute_loss_func"] is not None:
+            found.state(step, "model.returns_loss", False)
+    for argument in arguments:
+        if argument.name == "modules_to_save":
+            found.state(step, "peft.overlapping_modules", _overlap(argument.value), at=argument.node)
+        elif argument.name == "target_modules" and isinstance(argument.value, (list, tuple)) and argument.value:
+            found.state(step, "peft.attention_only", _ATTENTION.issuperset(map(str, argument.value)), at=argument.node)
+    if last == "get_peft_model":
+        found.wrapping.append(step)
+    elif last.startswith("prepare_model_for_"):
+        found.mentioned.add(last)
+        if given.get("use_gradient_checkpointing", True) is not False:
+            found.checkpointing.append(step)
+
+
+def _divides_by_count(found: Findings, step: Step, call: ast.Call) -> bool:
+    """Is ``compute_loss_func`` a function of the program that divides by the count of labels that it is given?"""
+    given = next((word.value for word in call.keywords if word.arg == "compute_loss_func"), None)
+    if (
+        isinstance(given, ast.Call)
+        and given.args
+        and found.names.resolve(given.func, step.scope) == ("functools.partial",)
+    ):
+        given = given.args[0]
+    own = found.names.definition(given, step.scope) if given is not None else None
+    return own is not None and any(divides(inner, "num_items_in_batch") for inner in ast.walk(own[1]))
+
+
+def _own_module(found: Findings, step: Step, call: ast.Call) -> None:
+    """``Trainer(model=Tagger())``, where that is a class of the program that derives from torch's modules alone."""
+    given = next((word.value for word in call.keywords if word.arg == "model"), call.args[0] if call.args else None)
+    bound = found.names.bindings(given.id, step.scope) if isinstance(given, ast.Name) else None
+    made = bound[0][0] if bound and len(bound[0]) == 1 else given
+    defined = found.names.definition(made.func, step.scope) if isinstance(made, ast.Call) else None
+    if defined is None or not isinstance(defined[1], ast.ClassDef) or defined[0] is not found.names:
+        return
+    bases = [name for base in defined[1].bases for name in found.names.resolve(base, step.scope)]
+    if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
+        trained_module(found, step, defined[1])
+
+
+def _collator(found: Findings, step: Step, given: ast.expr) -> None:
+    """What makes the batches: an object of a class, or a function of the program."""
+    if isinstance(given, ast.Constant) and given.value is None:
+        return
+    kinds = found.names.type_of(given, step.scope)
+    if len(kinds) == 1:
+        found.state(step, "data.collator", kinds[0].rpartition(".")[2], at=given)
+        return
+    defined = found.names.definition(given, step.scope)
+    function = defined is not None and isinstance(defined[1], ast.FunctionDef)
+    found.state(step, "data.collator", text(given) if function or isinstance(given, ast.Lambda) else None, at=given)
+
+
+def _left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | float]]:
+    """What a config of DeepSpeed in the program leaves out, where it asks for a stage."""
+    names = [name.partition(".")[2] for name in given]
+    if "zero_optimization.stage" in names:
+        if not any("offload" in name for name in names):
+            yield "deepspeed.offload_optimizer", "none"
+        if "gradient_clipping" not in names:
+            yield "deepspeed.gradient_clipping", 0.0
+        if "gradient_accumulation_steps" not in names and sum(size in names for size in SIZES) == 1:
+            yield "training.gradient_accumulation_steps", 1  # of both sizes it would be the ratio
+
+
+def _left_to_strategy(given: Mapping[str, object]) -> Iterator[tuple[str, int]]:
+    """What Lightning tells DeepSpeed unless the program does, from 1.9.5 to 2.6.6; a config says all of it."""
+    if given.keys().isdisjoint({"config", "zero_optimization"}):
+        defaults = {"stage": ("deepspeed.zero_stage", 2), "overlap_comm": ("deepspeed.overlap_comm", True)}
+        yield from (default for name, default in defaults.items() if name not in given)
+
+
+def _overlap(modules: object) -> bool | None:
+    """Is the name of one module part of another's? PEFT adds heads to those of classifiers, whatever the task is."""
+    if modules is None:
+        return False
+    if not isinstance(modules, (list, tuple)) or not all(isinstance(name, str) for name in modules):
+        return None
+    if _contained(modules):
+        return True
+    return None if _contained((*modules, "classifier", "score")) else False
+
+
+def _contained(names: Iterable[str]) -> bool:
+    return any(one != other and one in other for one, other in product(names, repeat=2))
+
+
+def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) -> None:
+    method = called.attr
+    given = parsed_input(call, step.scope, found.names, found.place)
+    if given is not None and (given.argument or not step.branch):
+        found.parsed.append(given)
+    one = KNOWN_METHODS.get(method)
+    if one is None and method in KNOWN_OF_TYPE:
+        kinds = found.names.type_of(called.value, step.scope)
+        one = KNOWN_OF_TYPE[method] if any(is_method_of(kind, method) for kind in kinds) else None
+        of_optimizer = any(calls.optimizer(kind) is not None for kind in kinds)
+        optional = call in found.optional_calls or (method == "load_state_dict" and step.branch and of_optimizer)
+        one = None if optional else one
+    if one is not None:
+        given_to = found.arguments(step, call, one.positional)
+        if method == "train":
+            given_to = [argument for argument in given_to if not _handed_on(argument, found)]
+        found.feed(step, one, given_to)
+        for key, value in one.states.items():
+            found.state(step, key, value)
+    if made_half(call, found.names, step.scope):
+        found.state(step, "model.torch_dtype", "float16", at=call)
+        found.state(step, "precision.half_weights", True, at=call)
+    if method == "compile" and compiles_itself(call, found.names, step.scope):
+        _compiled(found, step, call)
+    if method == "train":
+        kinds = found.names.type_of(called.value, step.scope)
+        if any(TRAINERS.fullmatch(kind) and "lightning" not in kind for kind in kinds):
+            found.resumed.append(bool(call.args or call.keywords))
+        trainer = any(kind.startswith("transformers.") and TRAINERS.fullmatch(kind) for kind in kinds)
+        found.called.append(Called((TRAIN if trainer else "?.train",), call))
+    if method in ("gradient_checkpointing_enable", "activation_checkpointing_enable", "enable_gradient_checkpointing"):
+        found.checkpointing.append(step)
+    elif method == "enable_input_require_grads":
+        found.hooks.append(step)
+    elif method == "to" and [found.names.literal(argument, step.scope) for argument in call.args[:1]] == ["mps"]:
+        found.state(step, "host.device", "mps", at=call)
+    elif method == "requires_grad_":
+        literals = [found.names.literal(argument, step.scope) for argument in call.args]
+        if literals == [False] and EMBEDDINGS.search(text(called.value)):
+            found.freeze(step, call)
+        elif literals != [False]:
+            found.mentioned.add("make_inputs_require_grad")  # the hook by hand: `lambda x: x.requires_grad_(True)`
+    elif method == "add_special_tokens":
+        special_tokens(found, step, call)
+    found.mentioned.add(method)
+
+
+def _handed_on(argument: Argument, found: Findings) -> bool:
+    """``resume_from_checkpoint=training_args.resume_from_checkpoint``: says what these arguments say by themselves."""
+    given = argument.given
+    return isinstance(given, ast.Attribute) and given.attr == argument.name and given.attr not in found.options
+
+
+def _refer(found: Findings, arguments: list[Argument]) -> None:
+    for one in arguments:
+        path = one.value
+        if one.name in _CONFIGS and isinstance(path, str) and path.lower().endswith((".json", ".yaml", ".yml")):
+            found.refers_to.append(path)
+
+
+def _composes(found: Findings, arguments: list[Argument]) -> None:
+    """``@hydra.main(config_path="configs", config_name="train")``."""
+    given = {argument.name: argument.value for argument in arguments}
+    name, folder = given.get("config_name"), given.get("config_path")
+    if isinstance(name, str) and (folder is None or isinstance(folder, str)):
+        name = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
+        found.refers_to.append(name if folder is None else f"{folder}/{name}")
+
+
+def _seen_through(found: Findings, call: ast.Call, names: tuple[str, ...], scope: Scope) -> bool:
+    """Can it be read here what the call does to a model? If none is given to it there is nothing to read."""
+    given = [*call.args, *(word.value for word in call.keywords)]
+    if not any(isinstance(expression, ast.Name) and expression.id in found.models for expression in given):
+        return True
+    if names:
+        return all(name.partition(".")[0] in _OPEN or is_model(name) for name in names)
+    if isinstance(call.func, ast.Name):
+        bound = found.names.bindings(call.func.id, scope)
+        return bound is None or not any(isinstance(imported, Imported) or imported is None for imported in bound[0])
+    return isinstance(call.func, ast.Attribute)  # a method: of the trainer, the tokenizer, the model itself

@@ -1,0 +1,159 @@
+"""The options of a program's own command line: of a parser, of dataclasses, of functions, and what hangs on them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from gradcompat.model.context import OptionFile
+from gradcompat.scanners.code.arguments import Argument, Place
+from gradcompat.scanners.code.calls import known
+from gradcompat.scanners.code.command_functions import ROOTS, Function, commanded, is_command, parameters
+from gradcompat.scanners.code.config_lookups import is_config
+from gradcompat.scanners.code.findings import Findings
+from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
+from gradcompat.scanners.code.option_branches import switches
+from gradcompat.scanners.code.option_defaults import CLIS, Option, fields, is_option, named_option, option_of
+from gradcompat.scanners.code.syntax import nodes_in
+from gradcompat.scanners.code.walk import Step
+from gradcompat.startup.lazy_dataclasses import replace
+
+PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
+
+_BY_LAUNCHERS = frozenset({"local_rank"})  # options that torch's and DeepSpeed's launchers add to a command
+
+
+def read_options(found: Findings, steps: Sequence[Step]) -> None:
+    """The options of the program's own command line; of two with one name the defaults have to agree."""
+    if not ROOTS.isdisjoint(found.names.imported):
+        _commands(found, steps)
+    makers = [step for step in steps if isinstance(step.node, ast.Call) and _makes_options(step.node, found, step)]
+    if not makers:
+        return
+    taken_back = {node for step in steps if isinstance(step.node, ast.If) for node in _taken_back(step.node)}
+    changed = {
+        step.node.attr
+        for step in steps
+        if isinstance(step.node, ast.Attribute) and _is_stored(step.node) and step.node not in taken_back
+    }
+    for step in makers:
+        match step.node:
+            case ast.Call(func=ast.Attribute(attr="add_argument")) as call:
+                option = option_of(call, found.names, step.scope)
+                if option is not None and option.name not in changed:
+                    if isinstance(option.default, str) and is_config(option.default):
+                        found.option_files.append(OptionFile(flags=option.flags, path=option.default))
+                    before = found.options.get(option.name)
+                    differs = before is not None and before.default != option.default
+                    found.options[option.name] = replace(option, default=UNKNOWN) if differs else option
+            case ast.Call() as call:
+                for of_trainer, known_options in ((False, found.options), (True, found.switches)):
+                    for option in _fields_of_classes(found, step, call, of_trainer=of_trainer):
+                        if option.name not in changed and option.name not in found.options:
+                            known_options[option.name] = option
+
+
+def _commands(found: Findings, steps: Sequence[Step]) -> None:
+    """The functions whose parameters the command line gives."""
+    for step in steps:
+        node = step.node
+        function = node if isinstance(node, Function) and is_command(node, found.names, step.scope) else None
+        if isinstance(node, ast.Call):
+            function = commanded(node, found.names, step.scope)
+        if function is not None:
+            found.names.commands[function] = parameters(function, found.names, step.scope)
+
+
+def _makes_options(call: ast.Call, found: Findings, step: Step) -> bool:
+    match call.func:
+        case ast.Attribute(attr="add_argument"):
+            return True
+        case ast.Name() | ast.Attribute():
+            return _makes_parser(call, found.names, step.scope)
+    return False
+
+
+def read_switches(found: Findings, steps: Sequence[Step]) -> None:
+    """The parts that options decide: those of a parser, and names of the module that it lets the command line set."""
+    names = found.names
+    if not (found.options or names.rewritten or names.commands):
+        return
+
+    def option(scope: Scope, node: ast.expr) -> Option | None:
+        if not isinstance(node, ast.Name):
+            name = is_option(node, names, scope) or ""
+            return None if name in _BY_LAUNCHERS else found.options.get(name)
+        return named_option(node, names, scope)
+
+    tests = ((step.node, step.scope) for step in steps if isinstance(step.node, ast.If))
+    found.switched = switches(tests, names, option)
+
+
+def _makes_parser(call: ast.Call, names: Names, scope: Scope) -> bool:
+    return any(name in CLIS or name.rpartition(".")[2] in PARSERS for name in names.resolve(call.func, scope))
+
+
+def _fields_of_classes(found: Findings, step: Step, call: ast.Call, *, of_trainer: bool) -> Iterator[Option]:
+    """The fields of the dataclasses that a parser takes and that are the arguments of a trainer, or are not."""
+    for node in _given_classes(call):
+        defined = found.names.definition(node, step.scope)
+        trains = any(known(base) is not None for base in found.names.bases(node, step.scope))
+        if defined is None or trains is not of_trainer or not isinstance(defined[1], ast.ClassDef):
+            continue
+        for part in fields(defined[1], defined[0], defined[2]):
+            if _place_of(found, part.names) is not None:
+                literal = UNKNOWN if part.default is None else part.names.literal(part.default, part.scope)
+                switched = True if isinstance(literal, bool) else None
+                yield Option(part.name, (part.name,), literal, part.node, switched, part.names)
+
+
+def _given_classes(call: ast.Call) -> list[ast.expr]:
+    words = (word.value for word in call.keywords if word.arg in ("dataclass_types", "config_class"))
+    given = call.args[0] if call.args else next(words, None)
+    return given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given] if given is not None else []
+
+
+def _taken_back(asking: ast.If) -> Iterator[ast.Attribute]:
+    """``if args.resume_from_checkpoint: … args.resume_from_checkpoint = None``, where there is none to resume from."""
+    asked = {node.attr for node in nodes_in(asking.test) if isinstance(node, ast.Attribute)}
+    for node in nodes_in(*asking.body) if asked else ():
+        match node:
+            case ast.Assign(targets=[ast.Attribute(attr=name) as target], value=ast.Constant(value=None)):
+                if name in asked:
+                    yield target
+
+
+def _is_stored(node: ast.Attribute) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+def read_parsed_classes(found: Findings, step: Step, call: ast.Call) -> None:
+    """``HfArgumentParser((ModelArguments, MyArguments))``: the fields of what derives from TrainingArguments."""
+    for node in _given_classes(call):
+        defined = found.names.definition(node, step.scope)
+        tool = next((base for base in found.names.bases(node, step.scope) if known(base) is not None), "")
+        one = known(tool)
+        if defined is None or one is None or not isinstance(defined[1], ast.ClassDef):
+            continue
+        place = _place_of(found, defined[0])
+        if place is None:
+            continue
+        if one.framework is not None:
+            found.drivers.setdefault(one.framework, place(defined[1]))
+        for part in fields(defined[1], defined[0], defined[2]):
+            if part.default is None:
+                continue
+            literal = part.names.literal(part.default, part.scope)
+            argument = Argument(part.name, literal, part.default, None, part.default)
+            switched = True if isinstance(literal, bool) else None
+            option = Option(part.name, (part.name,), literal, part.default, switched)
+            at = _place_of(found, part.names)
+            if at is not None:
+                found.optional(part.scope, one, argument, option, argument, tool, names=part.names, place=at)
+
+
+def _place_of(found: Findings, names: Names) -> Place | None:
+    """Where the nodes of a module stand; None if the module is not read."""
+    if names is found.names:
+        return found.place
+    return None if names.modules is None else names.modules.place()

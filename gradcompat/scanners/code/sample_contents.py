@@ -1,0 +1,76 @@
+"""What a program says of its samples: pictures and videos, conversations, hard negatives."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from gradcompat.scanners.code.findings import PICTURE, Findings
+from gradcompat.scanners.code.walk import Step
+
+# What data sets for embeddings call their parts.
+_NEGATIVES = re.compile(r"triplet|hard[-_]neg|negatives")
+
+_PAIRS = frozenset({"pair", "pair-class", "pair-score"})
+
+COMPLETED = frozenset({"prompt", "completion"})
+
+_CONVERSATION = re.compile(r"messages|conversations?|turns|chat")  # what is a list of messages, or a part of one
+
+
+def read_hard_negatives(found: Findings, step: Step, call: ast.Call, name: str) -> None:
+    """``load_dataset("…/all-nli", "triplet")``, ``mine_hard_negatives(…)``."""
+    if name == "datasets.load_dataset":
+        kinds = [word for word in _texts_of(call) if _NEGATIVES.search(word) or word in _PAIRS]
+        if kinds:
+            found.state(step, "data.hard_negatives", kinds[0] not in _PAIRS)
+    elif name.endswith(".mine_hard_negatives"):
+        found.state(step, "data.hard_negatives", True)
+
+
+def read_visual_content(found: Findings, step: Step, part: ast.Dict) -> None:
+    """``{"type": "video", "video": path}`` in the content of a message, or a picture."""
+    for key, value in zip(part.keys, part.values, strict=True):
+        match key, value:
+            case ast.Constant(value="type"), ast.Constant(value="video"):
+                found.state(step, "data.videos", True, at=part)
+            case ast.Constant(value="type"), ast.Constant(value="image"):
+                found.mentioned.add(PICTURE)
+
+
+def read_completion(found: Findings, step: Step, sample: ast.Dict) -> None:
+    """``{"prompt": [{"role": "user", …}], "completion": […]}``, and the same of texts."""
+    parts = [
+        value
+        for key, value in zip(sample.keys, sample.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value in COMPLETED
+    ]
+    kinds = {_is_conversation(part) for part in parts}
+    if kinds <= {True, False} and len(kinds) == 1:
+        found.state(step, "data.conversational", kinds == {True}, at=sample)
+        if kinds == {True}:
+            found.symbol("columns.completion", sample)
+
+
+def _is_conversation(value: ast.expr) -> bool | None:
+    """Is it a list of messages, and no text? None where nobody can see."""
+    match value:
+        case ast.List(elts=[ast.Dict(keys=keys), *_]):
+            return any(isinstance(key, ast.Constant) and key.value == "role" for key in keys)
+        case ast.Subscript(value=whole, slice=ast.Slice()) if _CONVERSATION.search(ast.unparse(whole)):
+            return True
+        case ast.JoinedStr() | ast.Constant(value=str()):
+            return False
+        case ast.BinOp(op=ast.Add(), left=left, right=right) if False in (
+            _is_conversation(left),
+            _is_conversation(right),
+        ):
+            return False
+    return None
+
+
+def _texts_of(call: ast.Call) -> Iterator[str]:
+    for one in (*call.args, *(word.value for word in call.keywords)):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str):
+            yield one.value

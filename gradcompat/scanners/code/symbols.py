@@ -1,0 +1,155 @@
+"""The names that a program uses, and what its calls are told, as the patterns of records ask for them."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gradcompat.scanners.code.call_lines import call_lines
+from gradcompat.scanners.code.detectors.stream_order import manner_of_stream
+from gradcompat.scanners.code.detectors.template_ids import manner_of_count, manner_of_trimming
+from gradcompat.scanners.code.detectors.widened_masks import SYMBOL as WIDENED_MASK
+from gradcompat.scanners.code.detectors.widened_masks import gets_widened_mask
+from gradcompat.scanners.code.findings import Findings
+from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.scanners.code.object_history import calls_behind
+from gradcompat.scanners.code.own_classes import called_base
+from gradcompat.scanners.code.sample_contents import read_hard_negatives
+from gradcompat.scanners.code.walk import Step
+
+# Methods of Python's own types, which say nothing.
+_COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int) for name in dir(kind)) | {"parse_args"}
+
+_DCP = ("torch.distributed.checkpoint.load", "torch.distributed.checkpoint.state_dict_loader.load")
+
+_SAVING = frozenset({"save_model", "save_pretrained"})
+
+_LOADING = re.compile(
+    r"transformers\.(?:\w+\.)*\w*(?:Model|For)\w*\.from_pretrained|sentence_transformers\.(?:\w+\.)*\w+(?:Encoder|Transformer)"
+)
+
+_TEXT_MAKER = re.compile(r"transformers\.(?:\w+\.)*\w*(?:Tokenizer|TokenizerFast|Processor)\.__call__")
+
+_TOKENIZER = re.compile(r"transformers\.(?:\w+\.)*\w*Tokenizer\w*\.from_pretrained")
+
+_COLUMNS_OF_METRICS = frozenset({"predictions", "references"})
+
+
+def read_name(found: Findings, step: Step, node: ast.Attribute | ast.Name) -> None:
+    if isinstance(node, ast.Attribute):
+        found.mentioned.add(node.attr)
+        if _is_of_loss(node):  # of `outputs.loss.backward` only the whole is met
+            found.mentioned.add("loss")
+    elif isinstance(node.ctx, ast.Store):
+        return
+    for name in found.names.resolve(node, step.scope):
+        if "." in name.strip("."):
+            parts = name.split(".")
+            # `transformers.Adafactor.step` uses `transformers.Adafactor` as well.
+            of_class = next((index for index, part in enumerate(parts[:-1]) if index and part[:1].isupper()), None)
+            if of_class is not None:
+                found.symbol(".".join(parts[: of_class + 1]), node)
+            found.symbol(name, node)
+        elif isinstance(node, ast.Name) and name[:1].isupper() and found.names.bindings(node.id, step.scope) is None:
+            found.symbol(name, node)
+
+
+def _is_of_loss(node: ast.Attribute) -> bool:
+    """``outputs.loss.backward``."""
+    inner = node.value
+    while isinstance(inner, ast.Attribute):
+        if inner.attr == "loss":
+            return True
+        inner = inner.value
+    return False
+
+
+def read_bare_method(found: Findings, step: Step, call: ast.Call) -> None:
+    """``model.register_buffer(…)``, whatever the model is; ``getattr(torch.nn, "RReLU")``."""
+    match call.func:
+        case ast.Attribute(attr=method) if method not in _COMMON and not found.names.resolve(call.func, step.scope):
+            found.symbol(method, call.func)
+        case ast.Name(id=name) if found.names.resolve(call.func, step.scope) == (name,):
+            found.symbol(name, call.func)  # from a cell that is not here
+        case ast.Name(id="getattr"):
+            match call.args:
+                case [owner, ast.Constant(value=str(attribute)), *_] if attribute.isidentifier():
+                    for name in found.names.resolve(owner, step.scope):
+                        found.symbol(f"{name}.{attribute}", call)
+
+
+def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
+    """``interleave_datasets(parts, stopping_strategy="…")``: what a call is told, for the patterns of records."""
+    for manner in (manner_of_count, manner_of_trimming):
+        of_template = manner(call, found.names, step.scope)
+        if of_template is not None:
+            found.symbol(".".join(of_template), call)
+    called = found.names.resolve(call.func, step.scope)
+    method = (call.func.attr,) if isinstance(call.func, ast.Attribute) and call.func.attr not in _COMMON else ()
+    made = called or method or _text_maker(found, step, call)
+    told, of_base = call, None if made else called_base(call, found.names, step.scope)
+    if of_base is not None:
+        made, told = of_base
+    for line in call_lines(told, made, found.names, step.scope, found.options):
+        found.call(line, call)
+    if gets_widened_mask(call, found.names, step.scope):
+        found.symbol(WIDENED_MASK, call)
+    for name in called or method:
+        read_hard_negatives(found, step, call, name)
+        _kept_or_taken(found, step, call, name)
+        if name.rpartition(".")[2] == "compute" and _computes_with_arguments(call, found.names, step.scope):
+            found.symbol("evaluate.combine.arguments", call)
+        if name in _DCP and _loads_no_optimizer(call, found.names, step.scope):
+            found.symbol(f"{name}.no_optimizer", call)
+        word = manner_of_stream(call, name, found.names, step.scope)
+        if word is not None:
+            found.symbol(f"{name}.{word}", call)
+        if name.startswith("xformers.ops.") and name.endswith("memory_efficient_attention"):
+            inside = (node.func for given in call.args for node in ast.walk(given) if isinstance(node, ast.Call))
+            if any(isinstance(called, ast.Attribute) and called.attr == "expand" for called in inside):
+                found.state(step, "model.multi_query", True)
+
+
+def _text_maker(found: Findings, step: Step, call: ast.Call) -> tuple[str, ...]:
+    """``tokenizer(text, return_offsets_mapping=True)``: a call of an object that is a tokenizer or a processor."""
+    if not isinstance(call.func, ast.Name):
+        return ()
+    itself = ast.Attribute(value=call.func, attr="__call__", ctx=ast.Load())
+    return tuple(name for name in found.names.resolve(itself, step.scope) if _TEXT_MAKER.fullmatch(name))
+
+
+def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> None:
+    """``trainer.save_model("out")``, ``AutoModelForCausalLM.from_pretrained("out")``."""
+    last, first = name.rpartition(".")[2], call.args[0] if call.args else None
+    if first is None:
+        return
+    if last in _SAVING:
+        found.saved.append(first)
+    elif last == "load_from_disk":
+        literal = found.names.literal(first, step.scope)
+        if isinstance(literal, str):  # of a DatasetDict each split has one
+            found.refers_to += [f"{literal.rstrip('/')}/{split}dataset_info.json" for split in ("", "train/")]
+    elif _LOADING.fullmatch(name) or _TOKENIZER.fullmatch(name):
+        literal = found.names.literal(first, step.scope)
+        found.loaded.append((name, first, literal if isinstance(literal, str) else None, found.place(call)))
+        if isinstance(literal, str):
+            found.refers_to.append(f"{literal.rstrip('/')}/tokenizer_config.json")
+
+
+def _loads_no_optimizer(call: ast.Call, names: Names, scope: Scope) -> bool:
+    """``load({"model": model.state_dict()})``, a dictionary of which no part is an optimizer's."""
+    given = next(
+        (word.value for word in call.keywords if word.arg == "state_dict"), call.args[0] if call.args else None
+    )
+    if isinstance(given, ast.Name):
+        bound = names.bindings(given.id, scope)
+        given = bound[0][0] if bound is not None and len(bound[0]) == 1 and isinstance(bound[0][0], ast.expr) else None
+    return isinstance(given, ast.Dict) and None not in given.keys and "opt" not in ast.unparse(given).lower()
+
+
+def _computes_with_arguments(call: ast.Call, names: Names, scope: Scope) -> bool:
+    """``evaluate.combine(["f1"]).compute(predictions=p, references=r, average="macro")``: the mean is dropped."""
+    if not isinstance(call.func, ast.Attribute) or all(word.arg in _COLUMNS_OF_METRICS for word in call.keywords):
+        return False
+    made = calls_behind(call.func.value, names, scope)
+    return any(names.resolve(one.func, scope) == ("evaluate.combine",) for one in made)
