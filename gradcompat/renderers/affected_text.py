@@ -184,8 +184,8 @@ def _because(finding: Finding) -> str:
     """What was seen to hold. That an entry is there is said by its place, and a file is named once."""
     there = {f"{entry_text(package)} is there" for package in finding.packages}
     reasons = [reason for reason in finding.because if reason.sentence not in there] or list(finding.because)
-    # What a file says as a whole, such as whose config it is, is cut first.
-    reasons.sort(key=lambda reason: reason.location is not None and reason.location.line is None)
+    # What stands in no file, such as that a package is not there, is cut first, and then what a file says as a whole.
+    reasons.sort(key=lambda reason: 2 if reason.location is None else reason.location.line is None)
     parts, named = [], None
     for reason in reasons:
         part = f"{reason.sentence}{_place(reason, finding, named)}"
