@@ -31,7 +31,7 @@ OF_ARGUMENTS = {
     "distributed.sync_each_batch",
     "training.label_names",
 }
-OF_ADAPTER = {"peft.layers_to_transform", "peft.trainable_tokens", "peft.names_task"}
+OF_ADAPTER = {"peft.layers_to_transform", "peft.trainable_tokens", "peft.names_task", "peft.dropout"}
 OF_TRAIN = {"training.resume_from_checkpoint"}
 ALL = OF_ARGUMENTS | OF_ADAPTER | OF_TRAIN
 

@@ -63,6 +63,7 @@ def test_a_config_with_fsdp_and_a_preference_loss() -> None:
         (14, "fsdp.state_dict_type", "SHARDED_STATE_DICT"),
         (15, "fsdp.auto_wrap", True),
         (16, "training.gradient_checkpointing", True),
+        (16, "fsdp.activation_checkpointing", True),
         (18, "model.output_router_logits", True),
     ]
 

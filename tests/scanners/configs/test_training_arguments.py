@@ -73,7 +73,7 @@ def said(name: str, value: Any) -> list[tuple[str, SettingValue | None]]:
         ("fsdp", [], []),
         ("fsdp", False, []),
         ("fsdp_config", {"fsdp_version": 2, "activation_checkpointing": True}, [
-            ("fsdp.version", 2), ("training.gradient_checkpointing", True),
+            ("fsdp.version", 2), ("training.gradient_checkpointing", True), ("fsdp.activation_checkpointing", True),
         ]),
         ("fsdp_config", {"auto_wrap_policy": "NO_WRAP"}, [("fsdp.auto_wrap", False)]),
         ("deepspeed", "ds.json", [("distributed.strategy", "deepspeed")]),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated
 
 from gradcompat.cli.console import print_note
-from gradcompat.cli.parameters import OwnRecords, repeatable
+from gradcompat.cli.parameters import Only, OwnRecords
 from gradcompat.cli.records_parameter import RecordsFile
 from gradcompat.curation.authored_file import authored_file
 from gradcompat.curation.lint import LintResult, lint_private, lint_records, with_tables
@@ -24,10 +23,7 @@ from gradcompat.renderers.terminal import safe
 def command(
     *,
     path: RecordsFile = None,
-    only: Annotated[
-        list[str],
-        repeatable("--only", metavar="ID", help="Check only these records of FILE, while they are written."),
-    ],
+    only: Only,
     knowledge: OwnRecords,
 ) -> int:
     """Check records: schema, examples through the matcher, bounds, references, traps, and what was measured.
