@@ -32,6 +32,7 @@ def stated(module: str, given: Mapping[str, object]) -> dict[str, str | float]:
         "training.method": _method(module, given),
         "training.temperature": None if module not in _PPO or "temperature" in given else _TEMPERATURE,
         "data.multi_turn": None if module != "train_sft" else "multiturn" in given,
+        "training.packing": None if module != "train_sft" or "packing_samples" in given else False,
     }
     return {key: value for key, value in said.items() if value is not None}
 

@@ -282,6 +282,15 @@ def test_a_config_that_the_script_writes() -> None:
             ],
         ),
         (
+            "python -m openrlhf.cli.train_sft --multiturn",
+            [
+                ("training.framework", "openrlhf", "1:11", None),
+                ("training.method", "sft", "1:11", None),
+                ("data.multi_turn", True, "1:11", None),
+                ("training.packing", False, "1:11", None),
+            ],
+        ),
+        (
             "python -m verl.trainer.main_ppo critic.ppo_micro_batch_size_per_gpu=8 "
             "actor_rollout_ref.rollout.free_cache_engine=False",
             [
