@@ -162,7 +162,7 @@ MADE = {
 
 # Keys that none of these outputs has anything for; each is of the type of another key of its object.
 UNSEEN = {
-    "check": {"advice.beside", "assumption.line", "package.forks"},
+    "check": {"advice.beside", "package.forks"},
     "diagnose": {
         "assumption.line",
         *(".ruled_out", "ruled_out.issue", "ruled_out.sentence", "ruled_out.title", "skipped.line"),
