@@ -8,7 +8,16 @@ from gradcompat.matching.verdict import Verdict, with_presumption
 from gradcompat.matching.view import View
 from gradcompat.model.issue import Combination, Issue, SettingTerm, SymbolTerm
 from gradcompat.presumptions.engines import FRAMEWORK_KEY
-from gradcompat.presumptions.replaced import ANY_STEP_KEY, OF_STEP, OF_TRAINER, OF_TRAINING, OWN_STEP_KEY, REPLACED
+from gradcompat.presumptions.replaced import (
+    ANY_STEP_KEY,
+    DIVIDED_BY_STEPS,
+    METHOD_KEY,
+    OF_STEP,
+    OF_TRAINER,
+    OF_TRAINING,
+    OWN_STEP_KEY,
+    REPLACED,
+)
 from gradcompat.terms.symbol_patterns import met_by, name_of, truth_of_use
 from gradcompat.terms.term_keys import GUARDED_KEY
 from gradcompat.truth import Certainty, Truth
@@ -35,13 +44,16 @@ def _replaced(combination: Combination, issue: Issue, view: View) -> Iterator[Ve
 
 
 def _own_step(combination: Combination, issue: Issue, view: View) -> Iterator[Verdict]:
-    """What a record says of how the Trainer's step divides, where the program has a step of its own."""
+    """What a record says of how the Trainer's step divides, where the program or TRL's trainer sees to that itself."""
     own = [setting for setting in view.stated(OWN_STEP_KEY) if setting.value is True]
+    by_method = [setting for setting in view.stated(METHOD_KEY) if setting.value in DIVIDED_BY_STEPS]
+    own += () if len(by_method) < len(view.stated(METHOD_KEY)) else by_method
     if view.presumer is None or not own or OF_STEP.isdisjoint(issue.categories):
         return
     asked = {term.key: term for term in combination.terms if isinstance(term, SettingTerm)}
     framework = asked.get(FRAMEWORK_KEY)
-    if framework is not None and OF_TRAINER.issuperset(map(str, framework.values)) and ANY_STEP_KEY not in asked:
+    spared = asked.keys().isdisjoint({ANY_STEP_KEY, METHOD_KEY})
+    if spared and framework is not None and OF_TRAINER.issuperset(map(str, framework.values)):
         verdict = Verdict(Certainty.OPEN, "the Trainer's own training_step runs", OWN_STEP_KEY, own[0].location)
         yield with_presumption(verdict, view.presumer.of_own_step())
 

@@ -12,6 +12,10 @@ REPLACED: Mapping[str, frozenset[str]] = {"unsloth": frozenset({"transformers", 
 # A `training_step` of one's own divides the loss as it likes, whatever the Trainer's does about that.
 OWN_STEP_KEY = "training.own_step"
 OF_STEP = frozenset({"gradient-scale"})
+# With these TRL tells the Trainer that no model counts labels, so that the Trainer divides by the accumulation steps
+# (model_accepts_loss_kwargs at the tag v0.15.2); that earlier releases did not has records of its own.
+METHOD_KEY = "training.method"
+DIVIDED_BY_STEPS = frozenset({"dpo", "kto", "cpo", "grpo"})
 # What an own step has as well: the last one of an epoch, which has fewer micro-batches.
 ANY_STEP_KEY = "data.partial_last_step"
 OF_TRAINER = frozenset({"transformers.Trainer", "trl"})
