@@ -159,6 +159,7 @@ SCANNERS = (
             *("GradientAccumulationPlugin", "skip_first_batches", "LigerFused", "liger_fused", "MirroredStrategy"),
             *("speechbrain", "load_dataset", "push_to_hub", "convert_zero_checkpoint"),
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
+            "iterable_dataset",
             *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
             *("ultralytics", "mmengine", "sentence_transformers", "basicsr", "realesrgan", "gfpgan", "LightningCLI"),
             *("swift.megatron", "verl.trainer"),

@@ -19,6 +19,7 @@ from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
 from gradcompat.scanners.code.detectors.ungraded_passes import ungraded_pass
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
 from gradcompat.scanners.code.findings import PICTURE, Findings
+from gradcompat.scanners.code.sample_contents import read_videos_alone
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import Step
 from gradcompat.startup.lazy_dataclasses import replace
@@ -135,6 +136,7 @@ def conclude(found: Findings, end: Step) -> None:
 
 def _pictured(found: Findings, end: Step) -> None:
     """Who writes messages with pictures, and none with a video, trains on pictures."""
+    read_videos_alone(found)
     if PICTURE in found.mentioned and not any(setting.key == "data.videos" for setting in found.settings):
         found.settings.append(Setting(key="data.videos", value=False, location=found.place(end.node), presumed=True))
 

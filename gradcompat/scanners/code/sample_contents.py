@@ -16,6 +16,9 @@ _PAIRS = frozenset({"pair", "pair-class", "pair-score"})
 
 COMPLETED = frozenset({"prompt", "completion"})
 
+# The key or the type of a picture, and what reads one; `images, videos = process_vision_info(messages)` is none.
+_PICTURES = re.compile(r"""["'](?:images?|image_url|pixel_values|image_grid_thw)["']|\bPIL\b|images=(?!\w+\b(?!\())""")
+
 _CONVERSATION = re.compile(r"messages|conversations?|turns|chat")  # what is a list of messages, or a part of one
 
 
@@ -35,8 +38,24 @@ def read_visual_content(found: Findings, step: Step, part: ast.Dict) -> None:
         match key, value:
             case ast.Constant(value="type"), ast.Constant(value="video"):
                 found.state(step, "data.videos", True, at=part)
+                _used(found, "messages.video", part)
             case ast.Constant(value="type"), ast.Constant(value="image"):
                 found.mentioned.add(PICTURE)
+                _used(found, "messages.image", part)
+
+
+def read_videos_alone(found: Findings) -> None:
+    """Messages with a video in a program that nowhere speaks of pictures."""
+    pictures = "messages.image" in found.symbols or _PICTURES.search(found.document.text)
+    if "messages.video" in found.symbols and not pictures:
+        found.symbols.setdefault("messages.videos_alone", found.symbols["messages.video"])
+        found.calls.setdefault("messages.videos_alone()", found.symbols["messages.video"])
+
+
+def _used(found: Findings, name: str, part: ast.Dict) -> None:
+    """As a name and as a call: of a program that trains nothing calls alone count."""
+    found.symbol(name, part)
+    found.call(f"{name}()", part)
 
 
 def read_completion(found: Findings, step: Step, sample: ast.Dict) -> None:

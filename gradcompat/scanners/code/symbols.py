@@ -104,6 +104,7 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
         word = manner_of_stream(call, name, found.names, step.scope)
         if word is not None:
             found.symbol(f"{name}.{word}", call)
+            found.call(f"{name}.{word}()", call)  # which counts in a program that trains nothing, too
         if name.startswith("xformers.ops.") and name.endswith("memory_efficient_attention"):
             inside = (node.func for given in call.args for node in ast.walk(given) if isinstance(node, ast.Call))
             if any(isinstance(called, ast.Attribute) and called.attr == "expand" for called in inside):

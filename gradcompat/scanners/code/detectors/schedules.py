@@ -34,6 +34,7 @@ def uses(statements: Iterable[ast.stmt]) -> tuple[tuple[str, ast.AST], ...]:
     ``scheduler.step.at_exchange``: a schedule that steps where accelerate exchanges gradients, and not each time.
     ``scheduler.unprepared``: one that the program makes and hands to no ``prepare`` of accelerate's.
     ``scheduler.of_all_processes``: one whose steps are multiplied by the number of processes.
+    ``scheduler.of_whole_loader``: one whose steps are counted in a loader that is prepared later on.
     """
     return tuple(_uses(statements))
 
@@ -46,6 +47,9 @@ def _uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
     multiplied = _of_all_processes(bodies[0])
     if multiplied is not None:
         yield "scheduler.of_all_processes", multiplied
+    counted = _of_whole_loader(bodies[0])
+    if counted is not None:
+        yield "scheduler.of_whole_loader", counted
     for body in bodies:
         nodes = list(_inside(body))
         for node in nodes:
@@ -94,6 +98,41 @@ def _of_all_processes(statements: Iterable[ast.stmt]) -> ast.AST | None:
             if given:
                 return node
     return None
+
+
+def _of_whole_loader(statements: Iterable[ast.stmt]) -> ast.AST | None:
+    """The first schedule with a number of steps into which the length of a loader goes before it is prepared.
+
+    A number that an option may give (``args.max_train_steps``) is none of these.
+    """
+    nodes = nodes_in(*statements)
+    told: dict[str, list[ast.expr]] = {}
+    prepared: dict[str, int] = {}  # name → the first line
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                told.setdefault(name, []).append(value)
+            case ast.Call(func=ast.Attribute(attr="prepare" | "prepare_data_loader"), args=args):
+                for one in args:
+                    prepared[ast.unparse(one)] = min(node.lineno, prepared.get(ast.unparse(one), node.lineno))
+    for node in nodes if prepared else ():
+        if isinstance(node, ast.Call) and SCHEDULE.search(_name(node)):
+            given = (*node.args, *(word.value for word in node.keywords))
+            counted = {name for one in given for name in _measured(one, told)}
+            if any(prepared.get(name, 0) > node.lineno for name in counted):
+                return node
+    return None
+
+
+def _measured(value: ast.expr, told: Mapping[str, list[ast.expr]], depth: int = 0) -> Iterator[str]:
+    """Of what the length goes into a value."""
+    for node in ast.walk(value):
+        match node:
+            case ast.Call(func=ast.Name(id="len"), args=[measured]):
+                yield ast.unparse(measured)
+            case ast.Name(id=name) if depth < _DEEPEST and _OF_STEPS.search(name):
+                for one in told.get(name, ()):
+                    yield from _measured(one, told, depth + 1)
 
 
 def _counts(value: ast.expr, told: Mapping[str, list[ast.expr]], depth: int = 0) -> bool:

@@ -1,7 +1,7 @@
 """In which order a program calls the methods of a stream (``datasets.IterableDataset``), where that decides.
 
 ``interleave_datasets([a.shuffle(seed=1), b])`` mixes streams that were shuffled before; where the mix is shuffled as
-well, that says nothing.
+well, that says nothing. ``DataLoader(interleave_datasets(streams, probabilities=p))`` draws the sources of streams.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from gradcompat.scanners.code.object_history import called_name, calls_behind
 
 _MIXING = frozenset({"interleave_datasets", "concatenate_datasets"})
 _SPLIT = "split_dataset_by_node"
+_LOADERS = frozenset({"DataLoader", "StatefulDataLoader"})
 
 
 def manner_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -> str | None:
@@ -32,7 +33,37 @@ def manner_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) ->
             return "of_mix"
     elif last == "skip" and isinstance(call.func, ast.Attribute) and _SPLIT in _steps(call.func.value, names, scope):
         return "of_split"
+    elif last in _LOADERS and _draws_streams(call, names, scope):
+        return "of_drawn_streams"
     return None
+
+
+def _draws_streams(loader: ast.Call, names: Names, scope: Scope) -> bool:
+    """Does a loader hand out a mixture by probabilities of streams that have several shards, as far as it shows?"""
+    given = [*loader.args[:1], *(word.value for word in loader.keywords if word.arg == "dataset")]
+    calls = [call for one in given for call in calls_behind(one, names, scope)]
+    drawn = any(called_name(call) == "interleave_datasets" and _told(call, "probabilities", 1) for call in calls)
+    return drawn and any(map(_streams_shards, calls))
+
+
+def _streams_shards(call: ast.Call) -> bool:
+    """A stream that is no single shard, which one worker alone would read."""
+    match called_name(call):
+        case "load_dataset":
+            return _told(call, "streaming", 14)
+        case "to_iterable_dataset":
+            return _told(call, "num_shards", 0, nothing=1)
+        case "from_generator":  # of an IterableDataset, for a table has another way to its rows
+            owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+            return "IterableDataset" in ast.unparse(owner or call.func) and _told(call, "gen_kwargs", 2)
+    return False
+
+
+def _told(call: ast.Call, name: str, position: int, nothing: object = None) -> bool:
+    """Is an argument given that is neither None nor False, nor another value that asks for nothing?"""
+    value = next((word.value for word in call.keywords if word.arg == name), None)
+    value = value if value is not None or len(call.args) <= position else call.args[position]
+    return value is not None and not (isinstance(value, ast.Constant) and value.value in (None, False, nothing))
 
 
 def _steps(node: ast.AST, names: Names, scope: Scope) -> set[str]:

@@ -185,10 +185,13 @@ def test_a_warm_up_that_is_made_behind_the_restarts(text: str, found: bool) -> N
     ("made", "found"),
     [
         ("get_scheduler('cosine', optimizer, 10, 100 * accelerator.num_processes)", ["scheduler.of_all_processes"]),
-        ("get_scheduler('cosine', optimizer, num_training_steps=steps)", ["scheduler.of_all_processes"]),
+        (
+            "get_scheduler('cosine', optimizer, num_training_steps=steps)",
+            ["scheduler.of_all_processes", "scheduler.of_whole_loader"],
+        ),
         ("LinearLR(optimizer, total_iters=self.warmup)", ["scheduler.of_all_processes"]),
         ("get_scheduler('cosine', optimizer, 10, 100)", []),
-        ("get_scheduler('cosine', optimizer, 10, batches)", []),
+        ("get_scheduler('cosine', optimizer, 10, batches)", ["scheduler.of_whole_loader"]),
     ],
 )
 def test_a_schedule_whose_steps_count_the_processes(made: str, found: list[str]) -> None:
@@ -204,3 +207,23 @@ def test_a_schedule_whose_steps_count_the_processes(made: str, found: list[str])
         loader, scheduler = accelerator.prepare(loader, scheduler)
     """
     assert names(text) == found
+
+
+@pytest.mark.parametrize(
+    ("before", "steps", "told"),
+    [
+        ("", "len(loader) * 3", True),
+        ("steps = math.ceil(len(loader) / 2)", "3 * steps", True),
+        ("", "10000", False),
+        ("", "len(other)", False),
+        ("args.steps = len(loader)", "args.steps", False),
+        ("loader = accelerator.prepare(loader)", "len(loader)", False),
+    ],
+)
+def test_schedules_over_a_loader_that_is_prepared_later(before: str, steps: str, told: bool) -> None:
+    text = f"""
+        {before}
+        scheduler = get_scheduler("linear", optimizer, 0, {steps})
+        model, loader, scheduler = accelerator.prepare(model, loader, scheduler)
+    """
+    assert names(text) == ["scheduler.of_whole_loader"] * told

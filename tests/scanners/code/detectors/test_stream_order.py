@@ -1,4 +1,4 @@
-"""Whether a stream was shuffled before it was mixed, and split before samples were skipped."""
+"""Whether a stream was shuffled before it was mixed, drawn from by a loader, and split before samples were skipped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def words(text: str) -> list[str]:
     settings = scan(Document("x.py", _HEAD + text)).settings
     values = [one.value for one in settings if one.key == "code.symbols"]
     names = [str(name) for value in values if isinstance(value, tuple) for name in value]
-    return [name for name in names if name.endswith((".of_shuffled", ".of_split", ".of_mix"))]
+    return [name for name in names if name.endswith((".of_shuffled", ".of_split", ".of_mix", ".of_drawn_streams"))]
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,20 @@ def test_samples_are_skipped_behind_the_split_or_before_it() -> None:
     split = "a = split_dataset_by_node(a, rank=0, world_size=2)\n"
     assert words(f"{split}a = a.skip(5)") == ["datasets.IterableDataset.skip.of_split"]
     assert words(f"a = a.skip(5)\n{split}") == []
+
+
+@pytest.mark.parametrize(
+    ("mixed", "told"),
+    [
+        ("interleave_datasets([a, b], probabilities=p)", True),
+        ("interleave_datasets([a, b], p).shuffle(seed=1)", True),
+        ("interleave_datasets([table.to_iterable_dataset(8), b], probabilities=p)", True),
+        ("interleave_datasets([a, b], probabilities=None)", False),
+        ("interleave_datasets([table.to_iterable_dataset(1), table.to_iterable_dataset()], probabilities=p)", False),
+        ("interleave_datasets([table, table], probabilities=p)", False),
+        ("a", False),
+    ],
+)
+def test_loaders_of_streams_that_are_drawn(mixed: str, told: bool) -> None:
+    text = f"from torch.utils.data import DataLoader\ntable = load_dataset('c')\nDataLoader({mixed}, num_workers=4)"
+    assert words(text).count("torch.utils.data.DataLoader.of_drawn_streams") == told
