@@ -45,6 +45,8 @@ UNMAPPED = {
 # Cells that ran right and whose record is affected all the same: what they are compared with has the defect as well.
 FALSE = {
     ("GC-0083", "checkpointed_model(model=gemma3n, reentrant=false)"): 5,
+    # The recipe validates twice an epoch: only a validation between the first and the last is stale since 2.5.5.
+    ("GC-0379", "lightning_callbacks(what=checkpoint_metric)"): 8,
 }
 
 # Cells that ran wrong without an affected record: the toy keeps its experts in a list beside transformers 5 as well,
