@@ -32,6 +32,7 @@ from gradcompat.scanners.code.models import is_model, loaded, named
 from gradcompat.scanners.code.names import UNKNOWN, Imported, Scope
 from gradcompat.scanners.code.optimizer_calls import read_optimizer
 from gradcompat.scanners.code.own_loops import TRAINERS, is_method_of
+from gradcompat.scanners.code.syntax import argument_of
 from gradcompat.scanners.code.walk import Step, text
 from gradcompat.scanners.configs.deepspeed import SIZES
 from gradcompat.terms.defaults import TRAIN
@@ -221,7 +222,7 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
 
 def _divides_by_count(found: Findings, step: Step, call: ast.Call) -> bool:
     """Is ``compute_loss_func`` a function of the program that divides by the count of labels that it is given?"""
-    given = next((word.value for word in call.keywords if word.arg == "compute_loss_func"), None)
+    given = argument_of(call, "compute_loss_func")
     if (
         isinstance(given, ast.Call)
         and given.args
@@ -234,7 +235,7 @@ def _divides_by_count(found: Findings, step: Step, call: ast.Call) -> bool:
 
 def _own_module(found: Findings, step: Step, call: ast.Call) -> None:
     """``Trainer(model=Tagger())``, where that is a class of the program that derives from torch's modules alone."""
-    given = next((word.value for word in call.keywords if word.arg == "model"), call.args[0] if call.args else None)
+    given = argument_of(call, "model", 0)
     bound = found.names.bindings(given.id, step.scope) if isinstance(given, ast.Name) else None
     made = bound[0][0] if bound and len(bound[0]) == 1 else given
     defined = found.names.definition(made.func, step.scope) if isinstance(made, ast.Call) else None

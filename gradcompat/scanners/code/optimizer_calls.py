@@ -10,6 +10,7 @@ from gradcompat.scanners.code.detectors.named_optimizers import named_optimizer
 from gradcompat.scanners.code.detectors.trained_adapters import optimizes_merged_model
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import UNKNOWN
+from gradcompat.scanners.code.syntax import argument_of
 from gradcompat.scanners.code.walk import Step
 
 
@@ -36,7 +37,7 @@ def read_optimizer(found: Findings, step: Step, call: ast.Call, name: str) -> No
 
 def _groups(found: Findings, step: Step, call: ast.Call) -> str | None:
     """Into how many groups an optimizer gets its parameters; `None` if that is put together elsewhere."""
-    parameters = call.args[0] if call.args else next((one.value for one in call.keywords if one.arg == "params"), None)
+    parameters = argument_of(call, "params", 0)
     if isinstance(parameters, ast.Name):
         bound = found.names.bindings(parameters.id, step.scope)
         parameters = bound[0][0] if bound and len(bound[0]) == 1 and isinstance(bound[0][0], ast.expr) else None

@@ -15,6 +15,7 @@ from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import calls_behind
 from gradcompat.scanners.code.own_classes import called_base
 from gradcompat.scanners.code.sample_contents import read_hard_negatives
+from gradcompat.scanners.code.syntax import argument_of
 from gradcompat.scanners.code.walk import Step
 
 # Methods of Python's own types, which say nothing.
@@ -139,9 +140,7 @@ def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> No
 
 def _loads_no_optimizer(call: ast.Call, names: Names, scope: Scope) -> bool:
     """``load({"model": model.state_dict()})``, a dictionary of which no part is an optimizer's."""
-    given = next(
-        (word.value for word in call.keywords if word.arg == "state_dict"), call.args[0] if call.args else None
-    )
+    given = argument_of(call, "state_dict", 0)
     if isinstance(given, ast.Name):
         bound = names.bindings(given.id, scope)
         given = bound[0][0] if bound is not None and len(bound[0]) == 1 and isinstance(bound[0][0], ast.expr) else None

@@ -97,6 +97,20 @@ def nodes_in(*trees: ast.AST) -> list[ast.AST]:
     return found
 
 
+def argument_of(call: ast.Call, name: str, position: int | None = None) -> ast.expr | None:
+    """What a call is given under a name, or at a position; None where it is given neither.
+
+    Args:
+        call: any call.
+        name: of the parameter.
+        position: where it may come without its name; None where it does not, or does not matter.
+    """
+    named = next((word.value for word in call.keywords if word.arg == name), None)
+    if named is not None or position is None or len(call.args) <= position:
+        return named
+    return call.args[position]
+
+
 def names_beside(call: ast.Call, assignments: Iterable[ast.Assign]) -> Iterator[ast.expr]:
     """The names that a call is given, and the targets that one of some assignments puts its value into."""
     given = (*call.args, *(word.value for word in call.keywords))

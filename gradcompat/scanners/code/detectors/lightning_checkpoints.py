@@ -10,6 +10,8 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from gradcompat.scanners.code.syntax import argument_of
+
 _OBJECT = re.compile(r"DictConfig|ListConfig|OmegaConf|partial|Path\b|Module\b|[Oo]ptimizer|scheduler|Callable")
 _NAMESPACE = "Namespace"
 # What a config of Hydra or OmegaConf is called where its type is not said.
@@ -58,7 +60,7 @@ def _saves_objects(node: ast.ClassDef, *, configured: bool) -> bool:
 
 def _kept(call: ast.Call, given: dict[str, ast.arg], *, configured: bool) -> Iterator[bool]:
     """Of each argument that a call keeps, whether it is an object."""
-    ignored = next((one.value for one in call.keywords if one.arg == "ignore"), None)
+    ignored = argument_of(call, "ignore")
     if ignored is not None:
         try:
             told = ast.literal_eval(ignored)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from gradcompat.model.environment import Location
 from gradcompat.scanners.code.findings import Findings
-from gradcompat.scanners.code.syntax import nodes_in
+from gradcompat.scanners.code.syntax import argument_of, nodes_in
 from gradcompat.scanners.code.walk import text
 from gradcompat.startup.lazy_dataclasses import dataclass
 
@@ -96,7 +96,7 @@ def _loads(statements: Sequence[ast.stmt]) -> bool:
 
 def _name_of(call: ast.Call) -> object:
     """The name that a call of `register_buffer` gives; None if it is computed."""
-    named = next((word.value for word in call.keywords if word.arg == "name"), call.args[0] if call.args else None)
+    named = argument_of(call, "name", 0)
     return named.value if isinstance(named, ast.Constant) else None
 
 

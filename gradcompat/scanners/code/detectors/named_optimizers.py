@@ -6,6 +6,7 @@ import ast
 import re
 
 from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.scanners.code.syntax import argument_of
 
 _ASKED = re.compile(r"pytorch_optimizer\.(?:\w+\.)*(load_optimizer|create_optimizer)")
 _PLACE = {"load_optimizer": (0, "optimizer"), "create_optimizer": (1, "optimizer_name")}
@@ -33,7 +34,7 @@ def named_optimizer(called: str, call: ast.Call, names: Names, scope: Scope) -> 
     if function is None:
         return None
     index, word = _PLACE[function.group(1)]
-    given = next((one.value for one in call.keywords if one.arg == word), None)
+    given = argument_of(call, word)
     if given is None and len(call.args) > index:
         given = call.args[index]
     name = names.literal(given, scope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.scanners.code.syntax import argument_of
 
 _FLOAT32 = frozenset({"float", "float32"})  # `logits.float()`, `torch.float32`
 
@@ -17,7 +18,7 @@ def gets_float_loss(call: ast.Call, names: Names, scope: Scope) -> bool:
         names: those of the program.
         scope: where the call stands.
     """
-    given = next((word.value for word in call.keywords if word.arg == "loss_fn"), None)
+    given = argument_of(call, "loss_fn")
     if isinstance(given, ast.Call):  # `loss_fn=Loss()`
         given = given.func
     if isinstance(given, ast.Lambda):

@@ -10,6 +10,7 @@ import ast
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import called_name, calls_behind
+from gradcompat.scanners.code.syntax import argument_of
 
 _MIXING = frozenset({"interleave_datasets", "concatenate_datasets"})
 _SPLIT = "split_dataset_by_node"
@@ -61,8 +62,7 @@ def _streams_shards(call: ast.Call) -> bool:
 
 def _told(call: ast.Call, name: str, position: int, nothing: object = None) -> bool:
     """Is an argument given that is neither None nor False, nor another value that asks for nothing?"""
-    value = next((word.value for word in call.keywords if word.arg == name), None)
-    value = value if value is not None or len(call.args) <= position else call.args[position]
+    value = argument_of(call, name, position)
     return value is not None and not (isinstance(value, ast.Constant) and value.value in (None, False, nothing))
 
 

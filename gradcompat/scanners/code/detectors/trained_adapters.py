@@ -9,6 +9,7 @@ import ast
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import called_name, calls_behind
+from gradcompat.scanners.code.syntax import argument_of
 from gradcompat.scanners.configs.adapter_folders import is_below, is_of_stage
 
 # What makes a plain model of it, or what else may thaw it.
@@ -41,7 +42,7 @@ def gets_merged_model(call: ast.Call, names: Names, scope: Scope) -> bool:
 
 def optimizes_merged_model(call: ast.Call, names: Names, scope: Scope) -> bool | None:
     """Does an optimizer get the parameters of such a model? None where it is not seen whose they are."""
-    given = next((word.value for word in call.keywords if word.arg == "params"), call.args[0] if call.args else None)
+    given = argument_of(call, "params", 0)
     for node in ast.walk(given) if given is not None else ():
         match node:
             case ast.Call(func=ast.Attribute(value=model, attr="parameters" | "named_parameters")):
@@ -118,7 +119,7 @@ def wraps_adapter(call: ast.Call, names: Names, scope: Scope) -> bool:
 
 
 def _model_of(call: ast.Call) -> ast.expr | None:
-    return next((word.value for word in call.keywords if word.arg == "model"), call.args[0] if call.args else None)
+    return argument_of(call, "model", 0)
 
 
 def _loads_adapter(call: ast.Call, names: Names, scope: Scope) -> bool:

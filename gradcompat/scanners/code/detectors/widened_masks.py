@@ -7,6 +7,7 @@ import re
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import called_name, calls_behind
+from gradcompat.scanners.code.syntax import argument_of
 
 SYMBOL = "keras.layers.BatchNormalization.widened_mask"
 _LAYER = re.compile(r"(?:tensorflow\.|tf_keras\.)?keras\.(?:\w+\.)*BatchNormalization")
@@ -17,7 +18,7 @@ _WIDENING = frozenset({"expand_dims", "reshape", "unsqueeze"})
 
 def gets_widened_mask(call: ast.Call, names: Names, scope: Scope) -> bool:
     """``self.norm(x, mask=ops.expand_dims(mask, -1))``, ``bn(x, mask=mask[..., None])``."""
-    mask = next((word.value for word in call.keywords if word.arg == "mask"), None)
+    mask = argument_of(call, "mask")
     return mask is not None and _normalises(call.func, names, scope) and _is_widened(mask, names, scope)
 
 
