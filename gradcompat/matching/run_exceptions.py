@@ -45,15 +45,17 @@ def _replaced(combination: Combination, issue: Issue, view: View) -> Iterator[Ve
 
 def _own_step(combination: Combination, issue: Issue, view: View) -> Iterator[Verdict]:
     """What a record says of how the Trainer's step divides, where the program or TRL's trainer sees to that itself."""
-    own = [setting for setting in view.stated(OWN_STEP_KEY) if setting.value is True]
-    by_method = [setting for setting in view.stated(METHOD_KEY) if setting.value in DIVIDED_BY_STEPS]
-    own += () if len(by_method) < len(view.stated(METHOD_KEY)) else by_method
-    if view.presumer is None or not own or OF_STEP.isdisjoint(issue.categories):
+    if view.presumer is None or OF_STEP.isdisjoint(issue.categories):
         return
     asked = {term.key: term for term in combination.terms if isinstance(term, SettingTerm)}
+    own = [setting for setting in view.stated(OWN_STEP_KEY) if setting.value is True]
+    methods = view.stated(METHOD_KEY)
+    # A record that asks for the method is about the trainers of that method.
+    if not own and METHOD_KEY not in asked and all(setting.value in DIVIDED_BY_STEPS for setting in methods):
+        own = [*methods]
     framework = asked.get(FRAMEWORK_KEY)
-    spared = asked.keys().isdisjoint({ANY_STEP_KEY, METHOD_KEY})
-    if spared and framework is not None and OF_TRAINER.issuperset(map(str, framework.values)):
+    of_trainer = framework is not None and OF_TRAINER.issuperset(map(str, framework.values))
+    if own and of_trainer and ANY_STEP_KEY not in asked:
         verdict = Verdict(Certainty.OPEN, "the Trainer's own training_step runs", OWN_STEP_KEY, own[0].location)
         yield with_presumption(verdict, view.presumer.of_own_step())
 
