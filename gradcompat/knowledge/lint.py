@@ -79,10 +79,8 @@ def lint(
         problems += [Problem(authored.path, None, None, message) for message in _models(authored, base, measured)]
     problems += [Problem(authored.path, None, None, f"measured: {message}") for message in faults(rows)]
     ranges = explained(issues[record.id] for record in authored.records if record.withdrawn is None)
-    for record in authored.records:
+    for record in _checked(authored, only):
         issue = issues[record.id]
-        if record.withdrawn is not None or (only is not None and record.id not in only):
-            continue
         messages = [
             *_names(record, base.names),
             *_examples(record, issue, base),
@@ -95,6 +93,13 @@ def lint(
         ]
         problems += [authored.problem(record.id, message) for message in dict.fromkeys(messages)]
     return _in_order(problems)
+
+
+def _checked(authored: Authored, only: Collection[str] | None) -> Iterator[Record]:
+    """The records in force; with ``only``, of these alone."""
+    for record in authored.records:
+        if record.withdrawn is None and (only is None or record.id in only):
+            yield record
 
 
 def own_problems(authored: Authored, shipped: KnowledgeBase) -> tuple[Problem, ...]:
@@ -137,8 +142,7 @@ def unproved_bounds(
     measured = _by_package(rows, names)
     return _in_order(
         authored.problem(record.id, message)
-        for record in authored.records
-        if record.withdrawn is None and (only is None or record.id in only)
+        for record in _checked(authored, only)
         for message in dict.fromkeys(unproved(issue_from(compile_record(record)), measured, yardstick))
     )
 

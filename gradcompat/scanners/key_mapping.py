@@ -47,6 +47,9 @@ class Feed:
 
 Feeds = Mapping[str, "Feed | tuple[Feed, ...]"]
 
+# The sizes of a group of processes that share one thing, as texts: 1 shares nothing.
+SEVERAL = tuple(str(size) for size in range(2, 129))
+
 
 def fed(
     feeds: Feeds, name: str, value: Any, location: Location, spelling: str | None = None

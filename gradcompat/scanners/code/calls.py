@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from gradcompat.model.environment import SettingValue
 from gradcompat.scanners.configs import deepspeed, lightning_cli, ms_swift, training_arguments
-from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.scanners.key_mapping import SEVERAL, Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 
@@ -157,7 +157,6 @@ _SHARDED: Feeds = {
 }
 _STATES = {f"{word}_state_dict": f"{word.upper()}_STATE_DICT" for word in ("full", "sharded", "local")}
 _OFFLOAD = {"none": "none"}
-_SEVERAL = tuple(str(size) for size in range(2, 129))  # GPUs that share one thing
 _OF_KERAS: Feeds = {
     "gradient_accumulation_steps": Feed("training.gradient_accumulation_steps"),
     "weight_decay": Feed("optimizer.weight_decay"),
@@ -301,12 +300,12 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         Known(
             _ACCELERATE,
             {
-                "tp_size": Feed("distributed.strategy", dict.fromkeys(_SEVERAL, "tensor_parallel"), only=True),
+                "tp_size": Feed("distributed.strategy", dict.fromkeys(SEVERAL, "tensor_parallel"), only=True),
                 "cp_size": (
-                    Feed("distributed.strategy", dict.fromkeys(_SEVERAL, "context_parallel"), only=True),
-                    Feed("distributed.sequence_split", dict.fromkeys(_SEVERAL, "context_parallel"), only=True),
+                    Feed("distributed.strategy", dict.fromkeys(SEVERAL, "context_parallel"), only=True),
+                    Feed("distributed.sequence_split", dict.fromkeys(SEVERAL, "context_parallel"), only=True),
                 ),
-                "sp_size": Feed("distributed.sequence_split", dict.fromkeys(_SEVERAL, "ulysses"), only=True),
+                "sp_size": Feed("distributed.sequence_split", dict.fromkeys(SEVERAL, "ulysses"), only=True),
             },
         ),
     ),

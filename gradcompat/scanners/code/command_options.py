@@ -19,7 +19,6 @@ from gradcompat.scanners.code.walk import Step
 from gradcompat.startup.lazy_dataclasses import replace
 
 PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
-
 _BY_LAUNCHERS = frozenset({"local_rank"})  # options that torch's and DeepSpeed's launchers add to a command
 
 

@@ -39,14 +39,11 @@ _MOVING = frozenset({"to", "cuda", "cpu", "half", "bfloat16", "float", "train", 
 # Keys that a program sets by hand because a defect asks for it, and what has them: columns of a batch that a tokenizer
 # does not give, switches in the groups of an optimizer.
 _BY_HAND = ("token_type_ids", "mm_token_type_ids", "position_ids", "completion_mask")
-
 _SET_BY_HAND = {**dict.fromkeys(_BY_HAND, "batch"), "capturable": "group"}
 
 # Beside the ids of the tokens.
 _COLUMNS = frozenset({"labels", *_BY_HAND})
-
 _GROUP = re.compile(r"group|^pg$")  # what a group of an optimizer is called
-
 _LAYER_SCALE = "lr_scale"  # of the groups that timm makes for a decay by layers, which a program may apply by itself
 
 # What says something beside the names in it.

@@ -15,7 +15,6 @@ from gradcompat.scanners.code.option_defaults import is_option
 from gradcompat.scanners.code.walk import Step, text
 
 _STREAM = "datasets.IterableDataset"
-
 TRAINERS = re.compile(
     r"(?:transformers|trl|sentence_transformers|gliner|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer"
 )

@@ -11,14 +11,11 @@ from gradcompat.scanners.code.walk import Step
 
 # What data sets for embeddings call their parts.
 _NEGATIVES = re.compile(r"triplet|hard[-_]neg|negatives")
-
 _PAIRS = frozenset({"pair", "pair-class", "pair-score"})
-
 COMPLETED = frozenset({"prompt", "completion"})
 
 # The key or the type of a picture, and what reads one; `images, videos = process_vision_info(messages)` is none.
 _PICTURES = re.compile(r"""["'](?:images?|image_url|pixel_values|image_grid_thw)["']|\bPIL\b|images=(?!\w+\b(?!\())""")
-
 _CONVERSATION = re.compile(r"messages|conversations?|turns|chat")  # what is a list of messages, or a part of one
 
 
@@ -46,10 +43,11 @@ def read_visual_content(found: Findings, step: Step, part: ast.Dict) -> None:
 
 def read_videos_alone(found: Findings) -> None:
     """Messages with a video in a program that nowhere speaks of pictures."""
-    pictures = "messages.image" in found.symbols or _PICTURES.search(found.document.text)
-    if "messages.video" in found.symbols and not pictures:
-        found.symbols.setdefault("messages.videos_alone", found.symbols["messages.video"])
-        found.calls.setdefault("messages.videos_alone()", found.symbols["messages.video"])
+    video = found.symbols.get("messages.video")
+    if video is None or "messages.image" in found.symbols or _PICTURES.search(found.document.text):
+        return
+    found.symbols.setdefault("messages.videos_alone", video)
+    found.calls.setdefault("messages.videos_alone()", video)
 
 
 def _used(found: Findings, name: str, part: ast.Dict) -> None:

@@ -20,19 +20,14 @@ from gradcompat.scanners.code.walk import Step
 
 # Methods of Python's own types, which say nothing.
 _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int) for name in dir(kind)) | {"parse_args"}
-
 _DCP = ("torch.distributed.checkpoint.load", "torch.distributed.checkpoint.state_dict_loader.load")
-
 _SAVING = frozenset({"save_model", "save_pretrained"})
-
 _LOADING = re.compile(
     r"transformers\.(?:\w+\.)*\w*(?:Model|For)\w*\.from_pretrained|sentence_transformers\.(?:\w+\.)*\w+(?:Encoder|Transformer)"
 )
 
 _TEXT_MAKER = re.compile(r"transformers\.(?:\w+\.)*\w*(?:Tokenizer|TokenizerFast|Processor)\.__call__")
-
 _TOKENIZER = re.compile(r"transformers\.(?:\w+\.)*\w*Tokenizer\w*\.from_pretrained")
-
 _COLUMNS_OF_METRICS = frozenset({"predictions", "references"})
 
 

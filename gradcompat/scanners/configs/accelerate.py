@@ -13,7 +13,7 @@ from gradcompat.scanners.configs import training_arguments
 from gradcompat.scanners.configs.deepspeed import not_gathered
 from gradcompat.scanners.configs.flat import read_config
 from gradcompat.scanners.configs.nested import stated
-from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.scanners.key_mapping import SEVERAL, Feed, Feeds
 
 # `NO` without quotes is YAML's false.
 _STRATEGIES: dict[str, SettingValue | None] = {
@@ -24,7 +24,6 @@ _STRATEGIES: dict[str, SettingValue | None] = {
     "tp": "tensor_parallel",
     "megatron_lm": "megatron_lm",
 }
-_SEVERAL = tuple(str(size) for size in range(2, 129))  # processes that share one sequence
 _COMPILED = Feed("training.torch_compile", {"no": False}, given=True)
 
 FEEDS: Feeds = {
@@ -44,10 +43,10 @@ FEEDS: Feeds = {
     "deepspeed_config.deepspeed_moe_layer_cls_names": Feed("deepspeed.leaf_modules", given=True),
     "deepspeed_config.deepspeed_config_file": (),
     "parallelism_config.parallelism_config_cp_size": Feed(
-        "distributed.sequence_split", dict.fromkeys(_SEVERAL, "context_parallel"), only=True
+        "distributed.sequence_split", dict.fromkeys(SEVERAL, "context_parallel"), only=True
     ),
     "parallelism_config.parallelism_config_sp_size": Feed(
-        "distributed.sequence_split", dict.fromkeys(_SEVERAL, "ulysses"), only=True
+        "distributed.sequence_split", dict.fromkeys(SEVERAL, "ulysses"), only=True
     ),
     **training_arguments.FSDP_CONFIG,
     # From version 1.3 on the strategy of FSDP 1 stands here; of FSDP 2 it is a switch, and no strategy.
