@@ -17,9 +17,10 @@ What a program puts into a setting of torch.compile (``torch._inductor.config.fa
 setting with that value.
 
 An argument that is left out has its default. One whose value cannot be read is not None and neither True nor False as
-``is`` asks; in any other comparison it counts as what the pattern asks for: who passes it has a reason to. Nothing is
-known where the condition hangs on arguments that are put together elsewhere (``**options``), or on an option of the
-program's command line, whose default is presumed where no command is known.
+``is`` asks; compared with a number, a flag or another argument it counts as what the pattern asks for: who passes it has
+a reason to. Nothing is known where the condition hangs on which of many texts such a value is, on arguments that are put
+together elsewhere (``**options``), or on an option of the program's command line, whose default is presumed where no
+command is known.
 """
 
 from __future__ import annotations
@@ -142,12 +143,12 @@ class _Arguments:
     def __init__(self, pattern: CallPattern, call: Call) -> None:
         self._pattern, self._call = pattern, call
         self._given = {**dict(zip(pattern.parameters, call.positional, strict=False)), **call.named}
-        self._hides = False
+        self._open = False
 
     def judged(self, condition: ast.expr) -> Truth:
-        """The truth of the condition; what only hangs on values that cannot be read is what it asks for."""
+        """The truth of the condition; what hangs on values that nobody can read is what it asks for, but for texts."""
         found = self._truth(condition)
-        return Truth.YES if found is Truth.UNKNOWN and not self._hides else found
+        return Truth.YES if found is Truth.UNKNOWN and not self._open else found
 
     def _truth(self, node: ast.expr) -> Truth:
         match node:
@@ -180,7 +181,7 @@ class _Arguments:
         found = bool(given)
         if found or self._call.whole:
             return Truth.of(found)
-        self._hides = True
+        self._open = True
         return Truth.UNKNOWN
 
     def _value(self, node: ast.expr) -> Any:
@@ -204,11 +205,11 @@ class _Arguments:
             value = self._given[name]
             if not isinstance(value, OptionValue) or isinstance(value.default, Unread):
                 return value
-            self._hides = True
+            self._open = True
             return _HIDDEN
         if self._call.whole:
             return self._pattern.defaults.get(name)
-        self._hides = True
+        self._open = True
         return _HIDDEN
 
     def _compared(self, operator: ast.cmpop, left: Any, right: Any) -> Truth:
@@ -219,7 +220,10 @@ class _Arguments:
         if len(unread) == 2 and left == right:
             return Truth.of(not negated)
         if unread:
-            return Truth.of(negated) if isinstance(operator, (ast.Is, ast.IsNot)) else Truth.UNKNOWN
+            if isinstance(operator, (ast.Is, ast.IsNot)):
+                return Truth.of(negated)
+            self._open = self._open or _names_text(left) or _names_text(right)
+            return Truth.UNKNOWN
         match operator:
             case ast.Eq() | ast.NotEq() if left != right and (_has_unread(left) or _has_unread(right)):
                 return Truth.UNKNOWN
@@ -234,6 +238,11 @@ class _Arguments:
             return Truth.of(_ORDERS[type(operator)](left, right))
         except TypeError:
             return Truth.NO
+
+
+def _names_text(value: Any) -> bool:
+    """Is it a text, or does it hold one? One of a schedule, a loss or a logger is one of many."""
+    return isinstance(value, str) or (isinstance(value, (list, tuple)) and any(isinstance(one, str) for one in value))
 
 
 def _has_unread(value: Any) -> bool:

@@ -71,6 +71,11 @@ YES, UNKNOWN, NO = Truth.YES, Truth.UNKNOWN, Truth.NO
         ("a.f() if x == [1, 2] and y", "a.f(x=[1, other], y=False)", NO),
         ("a.f() if x != y", "a.f(x=same, y=same)", NO),
         ("a.f() if x != y", "a.f(x=one, y=other)", YES),
+        ("a.f() if x == 'yes'", "a.f(x=word)", UNKNOWN),
+        ("a.f() if x in ('yes', 'always') or y", "a.f(x=word)", UNKNOWN),
+        ("a.f() if x in ('yes', 'always') or y", "a.f(x=word, y=True)", YES),
+        ("a.f() if 'yes' not in x and y", "a.f(x=words, y=False)", NO),
+        ("a.f() if 'yes' in x and y > 1", "a.f(x='yes', y=much)", YES),
         # what is put together elsewhere
         ("a.f() if x", "a.f(**options)", UNKNOWN),
         ("a.f() if x", "a.f(x=True, **options)", YES),
