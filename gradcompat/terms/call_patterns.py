@@ -18,9 +18,9 @@ setting with that value.
 
 An argument that is left out has its default. One whose value cannot be read is not None and neither True nor False as
 ``is`` asks; compared with a number, a flag or another argument it counts as what the pattern asks for: who passes it has
-a reason to. Nothing is known where the condition hangs on which of many texts such a value is, on arguments that are put
-together elsewhere (``**options``), or on an option of the program's command line, whose default is presumed where no
-command is known.
+a reason to. It is none of the texts that the condition leaves out; whether it is the one that the condition asks for is
+not known. Nor is anything known where the condition hangs on arguments that are put together elsewhere (``**options``),
+or on an option of the program's command line, whose default is presumed where no command is known.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class _Arguments:
         if unread:
             if isinstance(operator, (ast.Is, ast.IsNot)):
                 return Truth.of(negated)
-            self._open = self._open or _names_text(left) or _names_text(right)
+            self._open = self._open or (not negated and (_names_text(left) or _names_text(right)))
             return Truth.UNKNOWN
         match operator:
             case ast.Eq() | ast.NotEq() if left != right and (_has_unread(left) or _has_unread(right)):

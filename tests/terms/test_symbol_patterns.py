@@ -75,6 +75,7 @@ YES, UNKNOWN, NO = Truth.YES, Truth.UNKNOWN, Truth.NO
         ("a.f() if x in ('yes', 'always') or y", "a.f(x=word)", UNKNOWN),
         ("a.f() if x in ('yes', 'always') or y", "a.f(x=word, y=True)", YES),
         ("a.f() if 'yes' not in x and y", "a.f(x=words, y=False)", NO),
+        ("a.f() if x not in ('yes', 'always') and y", "a.f(x=word, y=True)", YES),
         ("a.f() if 'yes' in x and y > 1", "a.f(x='yes', y=much)", YES),
         # what is put together elsewhere
         ("a.f() if x", "a.f(**options)", UNKNOWN),
