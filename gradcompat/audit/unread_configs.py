@@ -7,7 +7,7 @@ program loads are none.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from gradcompat.errors import SourceError
@@ -38,7 +38,7 @@ def with_unread_configs(contexts: Iterable[Context], files: Collection[str], tol
         told: those of which it is said already that they cannot be read.
     """
     contexts = list(contexts)
-    silent = {*files} - {context.source for context in contexts} - {*told}
+    silent = _by_name({*files} - {context.source for context in contexts} - {*told})
     found: list[Context] = []
     for context in contexts:
         notes = tuple(_notes(context, silent)) if silent and context.refers_to else ()
@@ -61,9 +61,10 @@ def configs_of_own_keys(
         return
     scanned = {context.source for context in contexts}
     silent = {label: file for file, label in files if label not in scanned and label not in told}
+    by_name = _by_name(silent)
     named = (name for context in contexts for name in context.refers_to)
     defaults = (file.path for context in contexts for file in context.option_files)
-    for meant in dict.fromkeys(one for name in (*named, *defaults) for one in _meant(name, silent)):
+    for meant in dict.fromkeys(one for name in (*named, *defaults) for one in _meant(name, by_name)):
         if root.leads_outside(silent[meant]):
             continue
         try:
@@ -72,17 +73,26 @@ def configs_of_own_keys(
             continue  # the note on it says that it was not looked at
 
 
-def _meant(named: str, silent: Collection[str]) -> list[str]:
+def _by_name(files: Iterable[str]) -> dict[str, list[PurePosixPath]]:
+    """Files by the last part of their paths: in a large project many names are asked for among many files."""
+    found: dict[str, list[PurePosixPath]] = {}
+    for file in files:
+        path = PurePosixPath(file)
+        found.setdefault(path.name, []).append(path)
+    return found
+
+
+def _meant(named: str, silent: Mapping[str, Sequence[PurePosixPath]]) -> list[str]:
     """The config that a name means, where it means one."""
     wanted = PurePosixPath(named)
     name = wanted.name.lower()
     if name in _OF_MODELS or not (name.endswith(_YAML) or _CONFIG.fullmatch(name)):
         return []
-    found = [file for file in silent if is_meant(wanted, PurePosixPath(file))]
+    found = [file.as_posix() for file in silent.get(wanted.name, ()) if is_meant(wanted, file)]
     return found if len(found) == 1 else []
 
 
-def _notes(context: Context, silent: Collection[str]) -> Iterator[Skipped]:
+def _notes(context: Context, silent: Mapping[str, Sequence[PurePosixPath]]) -> Iterator[Skipped]:
     # What a config of Hydra's chooses has been read as such a config already, and says nothing of the training.
     if _OF_DATA in context.commands or context.kind == _OF_HYDRA:
         return
