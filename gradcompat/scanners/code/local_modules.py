@@ -121,6 +121,7 @@ class Project:
         self._copies: dict[tuple[str, str], bool] = {}
         self._folders: dict[tuple[str, bool], tuple[str, ...]] = {}
         self._foreign: dict[str, frozenset[str]] = {}
+        self._declarations: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
     def label(self, path: str) -> str:
         """How a file is called to the user."""
@@ -225,9 +226,15 @@ class Project:
     def _others(self, folder: str) -> frozenset[str]:
         """The top-level names that belong to other packages."""
         if folder not in self._foreign:
-            declared, own = _declared(tuple(dict.fromkeys((folder, self.root.folder))))
-            self._foreign[folder] = ((LIBRARIES | declared) - own) | sys.stdlib_module_names
+            (required, own), (of_root, own_of_root) = self._declared(folder), self._declared(self.root.folder)
+            foreign = (LIBRARIES | required | of_root) - own - own_of_root
+            self._foreign[folder] = foreign | sys.stdlib_module_names
         return self._foreign[folder]
+
+    def _declared(self, folder: str) -> tuple[frozenset[str], frozenset[str]]:
+        if folder not in self._declarations:
+            self._declarations[folder] = _declared(folder)
+        return self._declarations[folder]
 
     def module(self, file: str) -> Module | SourceError:
         """A module, or why it cannot be read."""
@@ -308,26 +315,25 @@ def project_of(document: Document) -> tuple[Project, str] | None:
     return project, os.path.join(here, document.file.name)
 
 
-def _declared(folders: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    """The names that the files of some folders require, as they would be imported, and the project's own."""
+def _declared(folder: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that the files of a folder require, as they would be imported, and the project's own."""
     required: set[str] = set()
     own: set[str] = set()
-    for folder in folders:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        names = []
+    for name in names:
+        if _DECLARATIONS.fullmatch(name) is None or not os.path.isfile(os.path.join(folder, name)):
+            continue
         try:
-            names = sorted(os.listdir(folder))
+            with open(os.path.join(folder, name), "rb") as file:
+                text = file.read(_LARGEST_DECLARATION).decode("utf-8", "replace")
         except OSError:
             continue
-        for name in names:
-            if _DECLARATIONS.fullmatch(name) is None or not os.path.isfile(os.path.join(folder, name)):
-                continue
-            try:
-                with open(os.path.join(folder, name), "rb") as file:
-                    text = file.read(_LARGEST_DECLARATION).decode("utf-8", "replace")
-            except OSError:
-                continue
-            if name in ("pyproject.toml", "setup.cfg"):
-                own.update(_import_name(match) for match in _OWN_NAME.findall(text)[:1])
-            required.update(map(_import_name, _DECLARED.findall(text)))
+        if name in ("pyproject.toml", "setup.cfg"):
+            own.update(_import_name(match) for match in _OWN_NAME.findall(text)[:1])
+        required.update(map(_import_name, _DECLARED.findall(text)))
     return frozenset(required), frozenset(own)
 
 
