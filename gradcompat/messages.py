@@ -25,6 +25,7 @@ from gradcompat.model.issue import (
 )
 from gradcompat.requirements.versions import ALL, VersionSet
 from gradcompat.terms.symbol_patterns import arguments_in_words, is_call, name_of
+from gradcompat.terms.symbol_words import in_words
 
 if TYPE_CHECKING:
     from gradcompat.model.assumption import Assumption
@@ -139,8 +140,11 @@ def entry_text(package: Package) -> str:
     return f"{package.name}{specifier if len(specifier) <= _LONGEST_RANGE else specifier[:_LONGEST_RANGE] + '…'}"
 
 
-def _use(symbol: str) -> str:
-    return f"{name_of(symbol)} {arguments_in_words(symbol)}" if is_call(symbol) else symbol
+def used_text(symbol: str) -> str:
+    """What a program uses: a name, a call with what is asked of its arguments, or words for what was made up."""
+    name = name_of(symbol)
+    asked = arguments_in_words(symbol) if is_call(symbol) else ""
+    return f"{in_words(name) or name} {asked}".rstrip()
 
 
 def condition(term: Term, *, full: bool = False) -> str:
@@ -158,9 +162,9 @@ def condition(term: Term, *, full: bool = False) -> str:
         case ModelTerm(classes=classes):
             return f"the model is {some(classes)}"
         case SymbolTerm(symbols=symbols):
-            return f"the code uses {some(tuple(map(_use, symbols)))}"
+            return f"the code uses {some(tuple(map(used_text, symbols)))}"
         case SymbolAbsentTerm(symbols=symbols):
-            return f"the code does not use {some(tuple(map(_use, symbols)))}"
+            return f"the code does not use {some(tuple(map(used_text, symbols)))}"
         case PythonTerm(versions=versions):
             return f"Python is {versions_text(versions)}"
         case PlatformTerm(platforms=platforms):

@@ -33,6 +33,7 @@ from gradcompat.terms.symbol_patterns import (
     name_of,
     truth_of_use,
 )
+from gradcompat.terms.symbol_words import in_words
 from gradcompat.truth import Certainty, Truth
 
 STRATEGY_KEY = "distributed.strategy"
@@ -119,7 +120,7 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: View) -> Verdict:
                 for index, symbol in enumerate(texts(setting.value))
                 if symbol in met
             ]
-            shown = joined(tuple(dict.fromkeys(name for name, _ in used)), "and")
+            shown = joined(tuple(dict.fromkeys(in_words(name) or name for name, _ in used)), "and")
             return Verdict(Certainty.YES, f"the code uses {shown}", SYMBOLS_KEY, used[0][1])
     # Of functions that somebody names by hand nobody knows how they are called.
     named_alone = len(listed) == len(stated) and any(are_called(texts(one.value), symbols) for one in stated)

@@ -22,7 +22,6 @@ from gradcompat.model.issue import (
 )
 from gradcompat.presumptions.engines import ENGINES, FRAMEWORK_KEY, NO_TRAINER
 from gradcompat.presumptions.serving import SERVING
-from gradcompat.presumptions.symbol_words import in_words
 from gradcompat.presumptions.usual import USUAL, Usual, Values, usual_values
 from gradcompat.requirements.versions import VersionSet, locate
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
@@ -45,6 +44,7 @@ from gradcompat.terms.symbol_patterns import (
     truth_of_use,
     whole_library,
 )
+from gradcompat.terms.symbol_words import in_words
 from gradcompat.terms.term_keys import fact_of
 from gradcompat.truth import Certainty, Truth
 
@@ -751,7 +751,7 @@ def _symbol(term: SymbolTerm | SymbolAbsentTerm) -> str:
     shown = ".".join(parts[-2:])
     if is_call(first):
         return f"{shown} {term.arguments}".rstrip()
-    return in_words(shown) or in_words(parts[-1]) or shown
+    return in_words(shown) or shown
 
 
 def _asks_for_deepspeed(term: Term) -> bool:

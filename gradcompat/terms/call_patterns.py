@@ -17,10 +17,10 @@ What a program puts into a setting of torch.compile (``torch._inductor.config.fa
 setting with that value.
 
 An argument that is left out has its default. One whose value cannot be read is not None and neither True nor False as
-``is`` asks; compared with a number, a flag or another argument it counts as what the pattern asks for: who passes it has
-a reason to. It is none of the texts that the condition leaves out; whether it is the one that the condition asks for is
-not known. Nor is anything known where the condition hangs on arguments that are put together elsewhere (``**options``),
-or on an option of the program's command line, whose default is presumed where no command is known.
+``is`` asks; compared with a number, a flag or another argument it counts as what the pattern asks for: who passes it
+has a reason to. It is none of the texts that the condition leaves out; whether it is the one that the condition asks
+for is not known. Nor is anything known where the condition hangs on arguments that are put together elsewhere
+(``**options``), or on an option of the program's command line, whose default is presumed where no command is known.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ import pytest
 
 from gradcompat.knowledge.load import load
 from gradcompat.model.issue import SymbolAbsentTerm, SymbolTerm
-from gradcompat.presumptions.symbol_words import _IN_WORDS, in_words
+from gradcompat.terms.symbol_patterns import name_of
+from gradcompat.terms.symbol_words import _IN_WORDS, in_words
 
 
 def asked() -> set[str]:
@@ -17,9 +18,20 @@ def asked() -> set[str]:
 
 @pytest.mark.parametrize("ending", _IN_WORDS)
 def test_a_record_asks_for_each(ending: str) -> None:
-    names = (".".join(part for part in symbol.replace("*", "").split(".") if part) for symbol in asked())
+    names = (".".join(part for part in name_of(one).replace("*", "").split(".") if part) for one in asked())
     assert any(name.endswith(ending) for name in names)
 
 
-def test_a_name_needs_no_words() -> None:
-    assert in_words("AdamW") == ""
+@pytest.mark.parametrize(
+    ("symbol", "words"),
+    [
+        ("AdamW", ""),
+        ("torch.optim.AdamW", ""),
+        ("torchaudio.*.replaced", "a function of its own in the place of torchaudio's"),
+        ("numpy.sctypes.replaced", "something of its own in the place of sctypes"),
+        ("*.LightningModule.no_grad", "a pass without gradients inside a training step"),
+        ("torch.no_grad", ""),
+    ],
+)
+def test_what_was_made_up_has_words_and_a_name_needs_none(symbol: str, words: str) -> None:
+    assert in_words(symbol) == words
