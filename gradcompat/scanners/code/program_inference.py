@@ -16,6 +16,7 @@ from gradcompat.scanners.code.detectors.late_adapters import ATTACHING, late_ada
 from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
 from gradcompat.scanners.code.detectors.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
+from gradcompat.scanners.code.detectors.split_loaders import SHARING, shared_twice
 from gradcompat.scanners.code.detectors.ungraded_passes import ungraded_pass
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
 from gradcompat.scanners.code.findings import PICTURE, Findings
@@ -178,6 +179,10 @@ def _composed(found: Findings) -> None:
         late = one.once(late_optimizer)
         if late is not None:
             found.symbols.setdefault("late_optimizer", one.place(late))
+    for one in found.with_text(SHARING.search):
+        loader = one.once(shared_twice)
+        if loader is not None:
+            found.symbols.setdefault("loader.shared_twice", one.place(loader))
     scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
     steps = any("lr_scheduler_step" in text for text in found.texts)
     kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand

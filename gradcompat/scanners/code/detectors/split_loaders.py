@@ -1,0 +1,71 @@
+"""Loaders whose data are shared among the processes already when accelerate's prepare() shares them once more."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+
+from gradcompat.scanners.code.syntax import argument_of, nodes_in
+
+# What a program that shares its data by hand speaks of.
+SHARING = re.compile(r"\bDistributedSampler\b|\bsplit_dataset_by_node\b")
+_SAMPLER, _BY_NODE = "DistributedSampler", "split_dataset_by_node"
+_BEFORE_SAMPLER = 3  # dataset, batch_size and shuffle
+_ACCELERATOR = re.compile(r"accel", re.IGNORECASE)  # and no preparation of something else
+_LOADER = re.compile(r"\w*DataLoader")
+
+_Told = Mapping[str, Sequence[ast.expr]]
+
+
+def shared_twice(statements: Sequence[ast.stmt]) -> ast.Call | None:
+    """The first such loader: it is among what an accelerator prepares, by its name or as it is made."""
+    nodes = nodes_in(*statements)
+    told: dict[str, list[ast.expr]] = {}
+    prepared: list[ast.expr] = []
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
+                told.setdefault(ast.unparse(target), []).append(value)
+            case ast.Call(func=ast.Attribute(attr="prepare" | "prepare_data_loader", value=owner), args=args):
+                if _ACCELERATOR.search(ast.unparse(owner).rpartition(".")[2]):
+                    prepared += args
+    for one in prepared:
+        values = (one, *told.get(ast.unparse(one), ()))
+        made = [value for value in values if isinstance(value, ast.Call) and _LOADER.fullmatch(_name(value))]
+        shared = [loader for loader in made if _shared(loader, told)]
+        if made and len(shared) == len(made):
+            return shared[0]
+    return None
+
+
+def _shared(loader: ast.Call, told: _Told) -> bool:
+    sampler = argument_of(loader, "sampler", _BEFORE_SAMPLER)
+    dataset = argument_of(loader, "dataset", 0)
+    return any(map(_of_one_process, _values(sampler, told))) or any(
+        _name(call) == _BY_NODE for call in _values(dataset, told)
+    )
+
+
+def _of_one_process(call: ast.Call) -> bool:
+    """A sampler of torch's that leaves a process its own part; one that knows of a single replica leaves all."""
+    replicas = argument_of(call, "num_replicas", 1)
+    alone = isinstance(replicas, ast.Constant) and replicas.value == 1
+    return _name(call) == _SAMPLER and not alone
+
+
+def _values(value: ast.expr | None, told: _Told) -> list[ast.Call]:
+    """The calls that a value is, or that its name stands for, each branch of a choice among them."""
+    if value is None:
+        return []
+    found: list[ast.Call] = []
+    for one in (value, *told.get(ast.unparse(value), ())):
+        branches = (one.body, one.orelse) if isinstance(one, ast.IfExp) else (one,)
+        found += [branch for branch in branches if isinstance(branch, ast.Call)]
+    return found
+
+
+def _name(call: ast.Call) -> str:
+    """What is called, without what it is taken from."""
+    called = call.func
+    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""

@@ -1,0 +1,41 @@
+"""Loaders that are shared among the processes twice."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+import pytest
+
+from gradcompat.scanners.code.detectors.split_loaders import shared_twice
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("loader = DataLoader(data, 8, sampler=DistributedSampler(data))", True),
+        ("sampler = distributed.DistributedSampler(data, 2, 0)\nloader = DataLoader(data, 8, False, sampler)", True),
+        ("sampler = DistributedSampler(data) if many else None\nloader = DataLoader(data, sampler=sampler)", True),
+        ("data = split_dataset_by_node(data, 0, 2)\ndata = data.map(f)\nloader = DataLoader(data)", True),
+        ("loader = DataLoader(data, sampler=DistributedSampler(data, num_replicas=1, rank=0))", False),
+        ("loader = DataLoader(data, sampler=RandomSampler(data))", False),
+        ("other = DataLoader(data, sampler=DistributedSampler(data))\nloader = DataLoader(data, shuffle=True)", False),
+        ("loader = make(data, sampler=DistributedSampler(data))", False),
+        ("loader = DataLoader(data)\nif many:\n    loader = DataLoader(data, sampler=DistributedSampler(data))", False),
+    ],
+)
+def test_a_loader_that_is_shared_before_it_is_prepared(text: str, told: bool) -> None:
+    prepared = "model, loader = accelerator.prepare(model, loader)"
+    assert (shared_twice(ast.parse(f"{text}\n{prepared}").body) is not None) is told
+    assert shared_twice(ast.parse(f"{text}\nmodel = accelerator.prepare(model)").body) is None
+
+
+def test_a_method_that_prepares_what_it_makes() -> None:
+    text = """
+        class Mine(Trainer):
+            def get_train_dataloader(self):
+                sampler = DistributedSampler(self.train_dataset)
+                return self.{owner}.prepare(DataLoader(self.train_dataset, sampler=sampler))
+    """
+    assert shared_twice(ast.parse(dedent(text.format(owner="accelerator"))).body) is not None
+    assert shared_twice(ast.parse(dedent(text.format(owner="index"))).body) is None
