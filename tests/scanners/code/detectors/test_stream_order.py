@@ -69,6 +69,17 @@ def test_samples_are_skipped_behind_the_split_or_before_it() -> None:
     assert words(f"a = a.skip(5)\n{split}") == []
 
 
+def test_streams_that_are_split_before_they_are_mixed_or_split_again() -> None:
+    split = "a = split_dataset_by_node(a, rank=0, world_size=2)\n"
+    assert words(f"{split}mixed = interleave_datasets([a, b])") == ["datasets.interleave_datasets.of_split"]
+    both = words(f"{split}mixed = concatenate_datasets([a.shuffle(), b])")
+    assert [name.rpartition(".")[2] for name in both] == ["of_shuffled", "of_split"]
+    again = "split_dataset_by_node(a, rank=0, world_size=4)"
+    assert words(f"{split}a = {again}") == ["datasets.distributed.split_dataset_by_node.of_split"]
+    mixed = words("a = interleave_datasets([a, b])\na = split_dataset_by_node(dataset=a, rank=0, world_size=4)")
+    assert mixed == ["datasets.distributed.split_dataset_by_node.of_mix"]
+
+
 @pytest.mark.parametrize(
     ("mixed", "told"),
     [
