@@ -6,7 +6,7 @@ import ast
 import re
 
 from gradcompat.scanners.code.call_lines import call_lines
-from gradcompat.scanners.code.detectors.stream_order import manner_of_stream
+from gradcompat.scanners.code.detectors.stream_order import manners_of_stream
 from gradcompat.scanners.code.detectors.template_ids import manner_of_count, manner_of_trimming
 from gradcompat.scanners.code.detectors.widened_masks import SYMBOL as WIDENED_MASK
 from gradcompat.scanners.code.detectors.widened_masks import gets_widened_mask
@@ -97,8 +97,7 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
             found.symbol("evaluate.combine.arguments", call)
         if name in _DCP and _loads_no_optimizer(call, found.names, step.scope):
             found.symbol(f"{name}.no_optimizer", call)
-        word = manner_of_stream(call, name, found.names, step.scope)
-        if word is not None:
+        for word in manners_of_stream(call, name, found.names, step.scope):
             found.symbol(f"{name}.{word}", call)
             found.call(f"{name}.{word}()", call)  # which counts in a program that trains nothing, too
         if name.startswith("xformers.ops.") and name.endswith("memory_efficient_attention"):

@@ -1,12 +1,14 @@
 """In which order a program calls the methods of a stream (``datasets.IterableDataset``), where that decides.
 
 ``interleave_datasets([a.shuffle(seed=1), b])`` mixes streams that were shuffled before; where the mix is shuffled as
-well, that says nothing. ``DataLoader(interleave_datasets(streams, probabilities=p))`` draws the sources of streams.
+well, that says nothing. ``split_dataset_by_node`` may stand before a mixture, a skip or another split, or behind a
+mixture. ``DataLoader(interleave_datasets(streams, probabilities=p))`` draws the sources of streams.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import called_name, calls_behind
@@ -17,8 +19,8 @@ _SPLIT = "split_dataset_by_node"
 _LOADERS = frozenset({"DataLoader", "StatefulDataLoader"})
 
 
-def manner_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -> str | None:
-    """The word behind the name of a function or method of `datasets` that is called late: on what was done before.
+def manners_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -> Iterator[str]:
+    """The words behind the name of a function or method of `datasets` that is called late: on what was done before.
 
     Args:
         call: the call.
@@ -27,16 +29,45 @@ def manner_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) ->
     last = called.rpartition(".")[2]
     if last in _MIXING:
         given = [*call.args[:1], *(word.value for word in call.keywords if word.arg in ("datasets", "dsets"))]
-        if any("shuffle" in _steps(one, names, scope) for one in given):
-            return "of_shuffled"
+        calls = [call for one in given for call in calls_behind(one, names, scope)]
+        steps = set(map(called_name, calls))
+        if "shuffle" in steps:
+            yield "of_shuffled"
+        if _SPLIT in steps:
+            yield from _split_of(calls)
+    elif last == _SPLIT:
+        shared = argument_of(call, "dataset", 0)
+        calls = list(calls_behind(shared, names, scope)) if shared is not None else []
+        steps = set(map(called_name, calls))
+        if _MIXING & steps:
+            yield "of_mix"
+        elif _SPLIT in steps:
+            yield from _split_of(calls)
     elif last == "shuffle" and isinstance(call.func, ast.Attribute):
         if _MIXING & _steps(call.func.value, names, scope):
-            return "of_mix"
+            yield "of_mix"
     elif last == "skip" and isinstance(call.func, ast.Attribute) and _SPLIT in _steps(call.func.value, names, scope):
-        return "of_split"
+        yield "of_split"
     elif last in _LOADERS and _draws_streams(call, names, scope):
-        return "of_drawn_streams"
-    return None
+        yield "of_drawn_streams"
+
+
+def _split_of(calls: Iterable[ast.Call]) -> Iterator[str]:
+    """That something was split before, and where it certainly is a stream, that a stream was."""
+    yield "of_split"
+    if any(map(_makes_stream, calls)):
+        yield "of_split_stream"
+
+
+def _makes_stream(call: ast.Call) -> bool:
+    match called_name(call):
+        case "load_dataset":
+            return _told(call, "streaming", 14)
+        case "to_iterable_dataset":
+            return True
+        case "from_generator":
+            return "IterableDataset" in ast.unparse(call.func)
+    return False
 
 
 def _draws_streams(loader: ast.Call, names: Names, scope: Scope) -> bool:

@@ -69,6 +69,42 @@ def test_samples_are_skipped_behind_the_split_or_before_it() -> None:
     assert words(f"a = a.skip(5)\n{split}") == []
 
 
+def test_streams_that_are_split_before_they_are_mixed_or_split_again() -> None:
+    split = "a = split_dataset_by_node(a, rank=0, world_size=2)\n"
+    last = [name.rpartition(".")[2] for name in words(f"{split}mixed = concatenate_datasets([a.shuffle(), b])")]
+    assert last == ["of_shuffled", "of_split"]
+    assert words(f"{split}mixed = interleave_datasets([a, b])") == ["datasets.interleave_datasets.of_split"]
+    again = "split_dataset_by_node(a, rank=0, world_size=4)"
+    assert words(f"{split}a = {again}") == ["datasets.distributed.split_dataset_by_node.of_split"]
+    mixed = words("a = interleave_datasets([a, b])\na = split_dataset_by_node(dataset=a, rank=0, world_size=4)")
+    assert mixed == ["datasets.distributed.split_dataset_by_node.of_mix"]
+
+
+@pytest.mark.parametrize(
+    ("made", "stream"),
+    [
+        ('load_dataset("a", split="train", streaming=True)', True),
+        ("table.to_iterable_dataset()", True),
+        ("datasets.IterableDataset.from_generator(rows)", True),
+        ('load_dataset("a", split="train")', False),
+        ("datasets.Dataset.from_generator(rows)", False),
+        ("given", False),
+    ],
+)
+def test_whether_what_is_split_before_is_a_stream(made: str, stream: bool) -> None:
+    split = (
+        f"import datasets\na = split_dataset_by_node({made}, rank=0, world_size=2)\nmixed = interleave_datasets([a])"
+    )
+    settings = scan(Document("x.py", _HEAD + split)).settings
+    names = [
+        str(name)
+        for one in settings
+        if one.key == "code.symbols" and isinstance(one.value, tuple)
+        for name in one.value
+    ]
+    assert ("datasets.interleave_datasets.of_split_stream" in names) is stream
+
+
 @pytest.mark.parametrize(
     ("mixed", "told"),
     [
