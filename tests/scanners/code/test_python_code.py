@@ -867,6 +867,14 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             ],
         ),
         (
+            "import deepspeed\nc = {'gradient_clipping': 1.0}\ndeepspeed.initialize(config=c)",
+            [
+                ("deepspeed.gradient_clipping", 1.0),
+                ("distributed.strategy", "deepspeed"),
+                ("deepspeed.zero_stage", 0),
+            ],
+        ),
+        (
             "from transformers import AutoTokenizer\nt = AutoTokenizer.from_pretrained('gpt2', padding_side='left')",
             [("data.padding_side", "left")],
         ),
