@@ -191,7 +191,7 @@ def _validates(found: Findings) -> bool:
     everything = (found, *found.parts)
     classes = (node for one in everything for node in one.statements if isinstance(node, ast.ClassDef))
     mixed = any(len(node.bases) > 1 for node in classes)
-    return mixed or any("validation_step" in text for text in found.texts) and _loads_validation(found)
+    return mixed or (any("validation_step" in text for text in found.texts) and _loads_validation(found))
 
 
 def _loads_validation(found: Findings) -> bool:
