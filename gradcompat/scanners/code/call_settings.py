@@ -260,8 +260,10 @@ def _collator(found: Findings, step: Step, given: ast.expr) -> None:
 
 
 def _left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | float]]:
-    """What a config of DeepSpeed in the program leaves out, where it asks for a stage."""
+    """What a config of DeepSpeed in the program leaves out, where it asks for a stage; one without ZeRO is stage 0."""
     names = [name.partition(".")[2] for name in given]
+    if any(names) and not any(name.startswith("zero_optimization") for name in names):
+        yield "deepspeed.zero_stage", 0
     if "zero_optimization.stage" in names:
         if not any("offload" in name for name in names):
             yield "deepspeed.offload_optimizer", "none"

@@ -81,6 +81,7 @@ _HALF = re.compile(r"(?:bf16|fp16)\s*=\s*True")
 _PRECISION_VARIABLE = "ACCELERATE_MIXED_PRECISION"  # who sets it says what the next arguments take
 _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
 # ``[t[i : i + block_size] for i in range(0, total_length, block_size)]`` and the labels of what it gives.
+_OF_VALIDATION = re.compile(r"val_dataloader|[Dd]ata_?[Mm]odule|LightningCLI|instantiate")
 _CUT = re.compile(r"\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,")
 _ALL_COUNT = re.compile(r"""\[["']labels["']\]\s*=\s*\w+\[["']input_ids["']\]""")
 # Also what may bring one from elsewhere: engines, configs and checkpoints.
@@ -195,7 +196,22 @@ def _validates(found: Findings) -> bool:
     everything = (found, *found.parts)
     classes = (node for one in everything for node in one.statements if isinstance(node, ast.ClassDef))
     mixed = any(len(node.bases) > 1 for node in classes)
-    return mixed or any("validation_step" in text for text in found.texts)
+    return mixed or (any("validation_step" in text for text in found.texts) and _loads_validation(found))
+
+
+def _loads_validation(found: Findings) -> bool:
+    """May ``fit`` get data for a validation? Surely not where it gets one loader that the program makes."""
+    if any(_OF_VALIDATION.search(text) for text in found.texts):
+        return True
+    everything = (found, *found.parts)
+    fits = [call.node for one in everything for call in one.called if any(name.endswith(".fit") for name in call.names)]
+    made = any("DataLoader(" in text for text in found.texts)
+    return not (made and fits and all(_gets_one_loader(call) for call in fits))
+
+
+def _gets_one_loader(fit: ast.Call) -> bool:
+    starred = any(isinstance(given, ast.Starred) for given in fit.args)
+    return not starred and len(fit.args) <= 2 and all(keyword.arg is not None for keyword in fit.keywords)
 
 
 def _copied(found: Findings) -> None:

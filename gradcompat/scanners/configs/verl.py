@@ -65,6 +65,7 @@ _ESTIMATOR = "algorithm.adv_estimator"
 _BATCH, _MICRO_BATCH = 256, 4
 # Options that name a folder of configs beside verl's own.
 _FOLDERS = frozenset({"config_path", "cp", "config_dir", "cd"})
+_OWN_FOLDER = frozenset({"config", "./config"})  # which is that of verl, as Hydra counts from the module of the trainer
 # What a config says of the trainer itself; on a command line it is seen with what verl has where nobody asks.
 _OF_CONFIG: Feeds = {
     **FEEDS,
@@ -100,12 +101,14 @@ def _of_sft(config: Config, document: Document) -> Context:
 
 def stated(trainer: str, overrides: Mapping[str, object]) -> dict[str, str | int]:
     """What a trainer, by the name of its module, and the overrides together say; what is not known is left out."""
-    if not _FOLDERS.isdisjoint(overrides):  # what a config has there verl has not
+    if any(str(overrides[key]) not in _OWN_FOLDER for key in _FOLDERS & overrides.keys()):
+        # What a config has there verl has not.
         method = _method(trainer, overrides) if trainer in (SFT, *_ENGINES) or _ESTIMATOR in overrides else None
         return {"training.framework": "verl", **({} if method is None else {"training.method": method})}
     said: dict[str, str | int | None] = {
         "training.framework": "verl",
         "training.method": _method(trainer, overrides),
+        "distributed.strategy": "megatron_lm" if "megatron" in str(overrides.get("config_name", "")) else None,
         # Engines that sample have processors of their own, unless the command line says otherwise.
         "training.separate_rollout": True if "async" in trainer or "off_policy" in trainer else None,
         "training.dynamic_critic": _dynamic_critic(overrides),

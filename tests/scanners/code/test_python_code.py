@@ -867,6 +867,14 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             ],
         ),
         (
+            "import deepspeed\nc = {'gradient_clipping': 1.0}\ndeepspeed.initialize(config=c)",
+            [
+                ("deepspeed.gradient_clipping", 1.0),
+                ("distributed.strategy", "deepspeed"),
+                ("deepspeed.zero_stage", 0),
+            ],
+        ),
+        (
             "from transformers import AutoTokenizer\nt = AutoTokenizer.from_pretrained('gpt2', padding_side='left')",
             [("data.padding_side", "left")],
         ),
@@ -1936,6 +1944,9 @@ def test_a_trainer_that_is_given_a_loss_does_not_ask_the_model_for_it(given: str
     assert stated(of_text(text)).get("model.returns_loss") is returns
 
 
+_VALIDATING = "class A(pl.LightningModule):\n    def validation_step(self, batch): ...\n"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -1943,6 +1954,11 @@ def test_a_trainer_that_is_given_a_loss_does_not_ask_the_model_for_it(given: str
         ("class A(pl.LightningModule):\n    def validation_step(self, batch): ...\n", False),
         ("class A(Mixin, pl.LightningModule):\n    def training_step(self, batch): ...\n", False),
         ("class A(pl.LightningDataModule):\n    def setup(self, stage): ...\n", False),
+        (_VALIDATING + "pl.Trainer().fit(A(), DataLoader(data))\n", True),
+        (_VALIDATING + "pl.Trainer().fit(A(), DataLoader(data), DataLoader(other))\n", False),
+        (_VALIDATING + "pl.Trainer().fit(A(), DataLoader(data), val_dataloaders=DataLoader(other))\n", False),
+        (_VALIDATING + "pl.Trainer().fit(A(), MyDataModule(DataLoader))\n", False),
+        (_VALIDATING + "    def val_dataloader(self): ...\npl.Trainer().fit(A(), DataLoader(data))\n", False),
     ],
 )
 def test_a_module_that_validates_nothing(text: str, expected: bool) -> None:

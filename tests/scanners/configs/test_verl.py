@@ -72,6 +72,19 @@ def test_defaults_of_verl_are_not_those_of_a_config_that_is_not_seen(
     assert ("training.loss_type" in told) is (not options)
 
 
+@pytest.mark.parametrize(
+    ("options", "strategy"),
+    [
+        ("--config-path=config --config-name='ppo_megatron_trainer.yaml'", "megatron_lm"),
+        ("--config-name=ppo_megatron_trainer", "megatron_lm"),
+        ("--config-path=config --config-name=ppo_trainer", None),
+        ("--config-path=elsewhere --config-name=ppo_megatron_trainer", None),
+    ],
+)
+def test_the_config_of_verl_for_megatron_names_its_engine(tmp_path: Path, options: str, strategy: str | None) -> None:
+    assert run_of(tmp_path, f"{PPO} {options}").get("distributed.strategy") == strategy
+
+
 def test_a_config_of_sft_is_a_run() -> None:
     context = scan(fixture("verl/sft.yaml"))
     said = {one.key: one.value for one in context.settings}
