@@ -15,6 +15,7 @@ from gradcompat.scanners.code.calls import BATCH, KNOWN_METHODS, KNOWN_OF_TYPE, 
 from gradcompat.scanners.code.command_options import PARSERS, read_parsed_classes
 from gradcompat.scanners.code.config_lookups import loaded_file, lookup
 from gradcompat.scanners.code.dataclass_parsers import dataclass_parser, parsed_input
+from gradcompat.scanners.code.detectors.collected_metrics import COLLECTION, ways_of_computing
 from gradcompat.scanners.code.detectors.float_weights import makes_float
 from gradcompat.scanners.code.detectors.half_weights import made_half
 from gradcompat.scanners.code.detectors.own_compilation import compiles_itself
@@ -93,6 +94,9 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     if last == POOLING and head.startswith("torch_geometric."):
         for way in ways_of_use(call, found.names):
             found.symbol(f"torch_geometric.nn.{POOLING}.{way}", call)
+    if last == COLLECTION and head.startswith("torchmetrics"):
+        for way in ways_of_computing(call, found.names):
+            found.symbol(f"torchmetrics.{COLLECTION}.{way}", call)
     if known(name) is not None:
         _known(found, step, call, name)
     elif name in ("os.environ.setdefault", "os.putenv") and len(call.args) == 2:

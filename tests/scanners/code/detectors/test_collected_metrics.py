@@ -1,0 +1,62 @@
+"""When a program computes the values of a MetricCollection of torchmetrics."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcompat.formats.document import Document
+from gradcompat.scanners.code import python_code
+
+HEAD = "from torchmetrics import MetricCollection\nmetrics = MetricCollection([p, r, f]).to(device)\n"
+EPOCHS = "for epoch in range(3):\n    for x, y in loader:\n        metrics.update(x, y)\n    print(metrics.compute())\n"
+LOOP = "for batch in loader:\n    metrics.update(model(batch), y)\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (LOOP + "    if step % 100 == 0:\n        print(metrics.compute())", {"computed_on_the_way"}),
+        (LOOP + "    print(metrics.compute())\n    metrics.reset()", set()),
+        (LOOP + "print(metrics.compute())", set()),
+        (EPOCHS, {"computed_on_the_way"}),
+        (EPOCHS + "    metrics.reset()", set()),
+        (
+            "for fold in folds:\n    metrics = MetricCollection([p, r])\n    for x, y in fold:\n"
+            "        metrics.update(x, y)\n    print(metrics.compute())",
+            set(),
+        ),
+        ("for x, y in loader:\n    metrics(x, y)\n    print(metrics.compute())", set()),
+        ("for x, y in loader:\n    train = metrics.clone()\n    train.update(x, y)\n    print(other.compute())", set()),
+        (
+            "train = metrics.clone(prefix='t_')\nfor x, y in loader:\n    train.update(x, y)\n    log(train.compute())",
+            {"computed_on_the_way"},
+        ),
+        (
+            "class Net(LightningModule):\n    def __init__(self):\n        self.train_metrics = metrics.clone()\n"
+            "    def training_step(self, batch, index):\n        self.train_metrics.update(*batch)\n"
+            "        self.log_dict(self.train_metrics.compute())",
+            {"computed_on_the_way"},
+        ),
+        (LOOP + "print(metrics.compute())\nwandb.log(metrics.compute())", {"computed_twice"}),
+        (LOOP + "a, b = metrics.compute()['a'], metrics.compute()['b']", {"computed_twice"}),
+        (LOOP + "print(metrics.compute())\nmetrics.reset()\nmetrics.update(x, y)\nprint(metrics.compute())", set()),
+        (LOOP + "print(metrics.compute())\nmetrics(x, y)\nprint(metrics.compute())", set()),
+        (LOOP + "print(metrics.compute())\nprint(others.compute())", set()),
+        (LOOP + "if best:\n    print(metrics.compute())\nelse:\n    save(metrics.compute())", set()),
+    ],
+)
+def test_when_values_are_computed(lines: str, expected: set[str]) -> None:
+    assert found(HEAD + lines) == expected
+
+
+def test_metrics_that_share_nothing() -> None:
+    head = HEAD.replace("[p, r, f]", "[p, r, f], compute_groups=False")
+    assert found(f"{head}{LOOP}    print(metrics.compute())\n") == set()
+
+
+def found(program: str) -> set[str]:
+    context = python_code.scan(Document("train.py", program + "\n"))
+    symbols = next(one.value for one in context.settings if one.key == "code.symbols")
+    assert isinstance(symbols, tuple)
+    name = "torchmetrics.MetricCollection."
+    return {one.removeprefix(name) for one in symbols if str(one).startswith(f"{name}computed_")}
