@@ -31,7 +31,7 @@ _STEP = ("self", "model", "inputs")
 _DEFECTIVE = (
     *("compute_loss", "prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps", "_get_eval_sampler"),
     *("create_optimizer", "get_decay_parameter_names", "get_train_dataloader", "_get_train_sampler", "evaluate"),
-    "get_test_dataloader",
+    *("get_test_dataloader", "evaluation_loop"),
 )
 # The Trainer's hook for both at once, which it has not called since 5.1, and what does in a class as much as it did.
 _BOTH = "create_optimizer_and_scheduler"
@@ -94,6 +94,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     elif name == "allow_tf32":
         if found.names.resolve(target, step.scope) == (_TF32,):
             found.truth(step, "precision.tf32", literal, value, spelling)
+    elif name == "label_names" and any(map(_TRAINER.fullmatch, found.names.type_of(target.value, step.scope))):
+        found.state(step, "training.label_names", literal is UNKNOWN or bool(literal), at=value, spelling=spelling)
     elif name == "padding_side":
         found.state(
             step, "data.padding_side", literal if isinstance(literal, str) else None, at=value, spelling=spelling

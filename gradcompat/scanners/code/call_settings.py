@@ -15,6 +15,7 @@ from gradcompat.scanners.code.calls import BATCH, KNOWN_METHODS, KNOWN_OF_TYPE, 
 from gradcompat.scanners.code.command_options import PARSERS, read_parsed_classes
 from gradcompat.scanners.code.config_lookups import loaded_file, lookup
 from gradcompat.scanners.code.dataclass_parsers import dataclass_parser, parsed_input
+from gradcompat.scanners.code.detectors.adapted_parts import adapts_part
 from gradcompat.scanners.code.detectors.float_weights import makes_float
 from gradcompat.scanners.code.detectors.half_weights import made_half
 from gradcompat.scanners.code.detectors.own_compilation import compiles_itself
@@ -214,6 +215,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             found.state(step, "peft.attention_only", _ATTENTION.issuperset(map(str, argument.value)), at=argument.node)
     if last == "get_peft_model":
         found.wrapping.append(step)
+        if adapts_part(call, found.names, step.scope):
+            found.symbol("peft.get_peft_model.on_part", call)
     elif last.startswith("prepare_model_for_"):
         found.mentioned.add(last)
         if given.get("use_gradient_checkpointing", True) is not False:
