@@ -38,6 +38,7 @@ _IN_WORDS = {
     "get_batch_logps.own": "log-probabilities of one's own",
     "with_num_items_in_batch": "a training_step that takes num_items_in_batch",
     "load.replaced": "a load function of its own",
+    "sctypes.replaced": "np.sctypes of its own",
     "replaced": "a function of its own in the place of torchaudio's",
     "Compose.copied": "augmentations that data loader workers copy",
     "LightningModule.object_hyperparameters": "hyperparameters that are objects",
