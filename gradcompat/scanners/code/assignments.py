@@ -50,9 +50,9 @@ _CONFIGURING = "configure_model"  # called where the strategy has set dtype and 
 # What computes the log-probabilities of GRPO, and may be overridden.
 _LOG_PROBABILITIES = frozenset({"_get_per_token_logps", "_get_per_token_logps_and_entropies"})
 # Classes of which a subclass does itself what it does not ask its base for: TRL's trainers by their short names, as
-# records call them, and the losses of sentence-transformers.
+# records call them, and losses and trainers of sentence-transformers.
 _OF_TRL = re.compile(r"trl\.(?:\w+\.)*(\w*Trainer)")
-_LOSS = re.compile(r"sentence_transformers\.(?:\w+\.)*\w*Loss")
+_OF_ENCODERS = re.compile(r"sentence_transformers\.(?:\w+\.)*\w*(?:Loss|Trainer)")
 # Hooks that Lightning 1.8 has taken away, and those that 2.0 has: it refused what defines them, or passes them over.
 _EPOCHS = frozenset({f"on_{part}_{end}" for part in ("epoch", "pretrain_routine") for end in ("start", "end")})
 _LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epoch_end", *_EPOCHS})
@@ -353,7 +353,7 @@ def _steps_itself(trainer: ast.ClassDef) -> ast.FunctionDef | None:
 def _own_methods(found: Findings, base: str, node: ast.ClassDef) -> None:
     """``trl.DPOTrainer.compute_loss``: what a class does without its base, of which a defect there is none here."""
     trainer = _OF_TRL.fullmatch(base)
-    if trainer is None and not _LOSS.fullmatch(base):
+    if trainer is None and not _OF_ENCODERS.fullmatch(base):
         return
     known = f"trl.{trainer[1]}" if trainer else base
     for method in node.body:

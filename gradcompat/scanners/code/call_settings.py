@@ -22,6 +22,7 @@ from gradcompat.scanners.code.detectors.own_compilation import compiles_itself
 from gradcompat.scanners.code.detectors.own_zeroing import clears_gradients
 from gradcompat.scanners.code.detectors.pipeline_losses import gets_float_loss
 from gradcompat.scanners.code.detectors.pooled_losses import POOLING, ways_of_use
+from gradcompat.scanners.code.detectors.ranker_weights import TRAINER, trains_float_ranker
 from gradcompat.scanners.code.detectors.trained_adapters import (
     gets_frozen_adapter,
     gets_merged_model,
@@ -195,6 +196,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     for keyword in call.keywords if one.trains else ():
         if keyword.arg == "data_collator":
             _collator(found, step, keyword.value)
+    if TRAINER.fullmatch(name) and trains_float_ranker(call, found.names, step.scope):
+        found.symbol("sentence_transformers.CrossEncoderTrainer.float_weights", call)
     if one.trains and one.framework == "transformers.Trainer":
         _own_module(found, step, call)
     thaws = "requires_grad" in found.document.text

@@ -6,6 +6,7 @@ import ast
 import re
 
 from gradcompat.scanners.code.call_lines import call_lines
+from gradcompat.scanners.code.detectors.late_loading import is_loaded_late
 from gradcompat.scanners.code.detectors.stream_order import manner_of_stream
 from gradcompat.scanners.code.detectors.template_ids import manner_of_count, manner_of_trimming
 from gradcompat.scanners.code.detectors.widened_masks import SYMBOL as WIDENED_MASK
@@ -106,6 +107,8 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
         _kept_or_taken(found, step, call, name)
         if name.rpartition(".")[2] == "compute" and _computes_with_arguments(call, found.names, step.scope):
             found.symbol("evaluate.combine.arguments", call)
+        if name.rpartition(".")[2] == "load_checkpoint" and is_loaded_late(call, found.names):
+            found.symbol("load_checkpoint.after_training", call)
         if name in _DCP and _loads_no_optimizer(call, found.names, step.scope):
             found.symbol(f"{name}.no_optimizer", call)
         word = manner_of_stream(call, name, found.names, step.scope)
