@@ -120,9 +120,9 @@ def _gathered(
         node = step.node
         late = end is not None and end.function in (step.function, names.module) and stands_after(node, end.node)
         if isinstance(node, (ast.Attribute, ast.Name)) and not isinstance(node.ctx, ast.Del):
-            for name in names.resolve(node, step.scope) if late else ():
-                if _PARTS.fullmatch(name) and name not in found.symbols:
-                    found.symbol(f"{name}.after_training", node)
+            for part in filter(_PARTS.fullmatch, names.resolve(node, step.scope) if late else ()):
+                if part not in found.symbols:
+                    found.symbol(f"{part}.after_training", node)
             read_name(found, step, node)
         elif isinstance(node, ast.Call):
             read_symbols(found, step, node)

@@ -6,13 +6,12 @@ import ast
 
 from gradcompat.scanners.code.names import Names
 
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _STEPS = frozenset({"backward", "train_batch"})
 
 
 def is_loaded_late(call: ast.Call, names: Names) -> bool:
     """Does all that trains in the function of a call come before it, and no loop lead back?"""
-    functions = [*names.nodes(ast.FunctionDef), *names.nodes(ast.AsyncFunctionDef)]
+    functions = _functions(names)
     calls = names.nodes(ast.Call)
     within = _innermost(call, functions)
     training = {one.name for one in functions if any(_steps(inner) for inner in calls if _holds(one, inner))}
@@ -22,8 +21,13 @@ def is_loaded_late(call: ast.Call, names: Names) -> bool:
         if _innermost(one, functions) is within
         and (_steps(one) or (isinstance(one.func, ast.Name) and one.func.id in training))
     ]
-    loops = [loop for kind in _LOOPS for loop in names.nodes(kind) if _holds(loop, call)]
+    every: list[ast.stmt] = [*names.nodes(ast.For), *names.nodes(ast.AsyncFor), *names.nodes(ast.While)]
+    loops = [loop for loop in every if _holds(loop, call)]
     return bool(here) and all(one.lineno < call.lineno and not any(_holds(loop, one) for loop in loops) for one in here)
+
+
+def _functions(names: Names) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [*names.nodes(ast.FunctionDef), *names.nodes(ast.AsyncFunctionDef)]
 
 
 def _steps(call: ast.Call) -> bool:
