@@ -25,6 +25,7 @@ _IN_WORDS = {
     "group.capturable": "capturable groups of parameters",
     "LightningModule.no_hyperparameters": "modules without save_hyperparameters",
     "batch.labels": "labels in its data",
+    "columns.text": "a column of text in its data",
     "columns.completion": "conversations in columns prompt and completion",
     "Sampler.set_epoch": "a sampler with set_epoch",
     "Transformer.padded": "texts that are padded (unpad_inputs = False)",

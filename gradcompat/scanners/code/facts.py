@@ -151,6 +151,8 @@ def _gathered(
                 for name in sorted(columns & _COLUMNS) if "input_ids" in columns else ():
                     if name != "labels" or masks:
                         found.symbol(f"batch.{name}", node)
+                if "text" in columns and "type" not in columns:  # no part of a message
+                    found.symbol("columns.text", node)
                 if columns >= COMPLETED:
                     read_completion(found, step, node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
