@@ -31,7 +31,7 @@ _STEP = ("self", "model", "inputs")
 _DEFECTIVE = (
     *("compute_loss", "prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps", "_get_eval_sampler"),
     *("create_optimizer", "get_decay_parameter_names", "get_train_dataloader", "_get_train_sampler", "evaluate"),
-    *("get_test_dataloader", "create_accelerator_and_postprocess"),
+    *("get_test_dataloader", "evaluation_loop", "create_accelerator_and_postprocess"),
 )
 # The Trainer's hook for both at once, which it has not called since 5.1, and what does in a class as much as it did.
 _BOTH = "create_optimizer_and_scheduler"
@@ -50,9 +50,9 @@ _CONFIGURING = "configure_model"  # called where the strategy has set dtype and 
 # What computes the log-probabilities of GRPO, and may be overridden.
 _LOG_PROBABILITIES = frozenset({"_get_per_token_logps", "_get_per_token_logps_and_entropies"})
 # Classes of which a subclass does itself what it does not ask its base for: TRL's trainers by their short names, as
-# records call them, and the losses of sentence-transformers.
+# records call them, and losses and trainers of sentence-transformers.
 _OF_TRL = re.compile(r"trl\.(?:\w+\.)*(\w*Trainer)")
-_LOSS = re.compile(r"sentence_transformers\.(?:\w+\.)*\w*Loss")
+_OF_ENCODERS = re.compile(r"sentence_transformers\.(?:\w+\.)*\w*(?:Loss|Trainer)")
 # Hooks that Lightning 1.8 has taken away, and those that 2.0 has: it refused what defines them, or passes them over.
 _EPOCHS = frozenset({f"on_{part}_{end}" for part in ("epoch", "pretrain_routine") for end in ("start", "end")})
 _LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epoch_end", *_EPOCHS})
@@ -94,6 +94,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     elif name == "allow_tf32":
         if found.names.resolve(target, step.scope) == (_TF32,):
             found.truth(step, "precision.tf32", literal, value, spelling)
+    elif name == "label_names" and any(map(_TRAINER.fullmatch, found.names.type_of(target.value, step.scope))):
+        found.state(step, "training.label_names", literal is UNKNOWN or bool(literal), at=value, spelling=spelling)
     elif name == "padding_side":
         found.state(
             step, "data.padding_side", literal if isinstance(literal, str) else None, at=value, spelling=spelling
@@ -351,7 +353,7 @@ def _steps_itself(trainer: ast.ClassDef) -> ast.FunctionDef | None:
 def _own_methods(found: Findings, base: str, node: ast.ClassDef) -> None:
     """``trl.DPOTrainer.compute_loss``: what a class does without its base, of which a defect there is none here."""
     trainer = _OF_TRL.fullmatch(base)
-    if trainer is None and not _LOSS.fullmatch(base):
+    if trainer is None and not _OF_ENCODERS.fullmatch(base):
         return
     known = f"trl.{trainer[1]}" if trainer else base
     for method in node.body:

@@ -15,6 +15,7 @@ from gradcompat.scanners.code.calls import BATCH, KNOWN_METHODS, KNOWN_OF_TYPE, 
 from gradcompat.scanners.code.command_options import PARSERS, read_parsed_classes
 from gradcompat.scanners.code.config_lookups import loaded_file, lookup
 from gradcompat.scanners.code.dataclass_parsers import dataclass_parser, parsed_input
+from gradcompat.scanners.code.detectors.adapted_parts import adapts_part
 from gradcompat.scanners.code.detectors.collected_metrics import COLLECTION, ways_of_computing
 from gradcompat.scanners.code.detectors.float_weights import makes_float
 from gradcompat.scanners.code.detectors.half_weights import made_half
@@ -22,6 +23,7 @@ from gradcompat.scanners.code.detectors.own_compilation import compiles_itself
 from gradcompat.scanners.code.detectors.own_zeroing import clears_gradients
 from gradcompat.scanners.code.detectors.pipeline_losses import gets_float_loss
 from gradcompat.scanners.code.detectors.pooled_losses import POOLING, ways_of_use
+from gradcompat.scanners.code.detectors.ranker_weights import TRAINER, trains_float_ranker
 from gradcompat.scanners.code.detectors.trained_adapters import (
     gets_frozen_adapter,
     gets_merged_model,
@@ -198,6 +200,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     for keyword in call.keywords if one.trains else ():
         if keyword.arg == "data_collator":
             _collator(found, step, keyword.value)
+    if TRAINER.fullmatch(name) and trains_float_ranker(call, found.names, step.scope):
+        found.symbol("sentence_transformers.CrossEncoderTrainer.float_weights", call)
     if one.trains and one.framework == "transformers.Trainer":
         _own_module(found, step, call)
     thaws = "requires_grad" in found.document.text
@@ -218,6 +222,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             found.state(step, "peft.attention_only", _ATTENTION.issuperset(map(str, argument.value)), at=argument.node)
     if last == "get_peft_model":
         found.wrapping.append(step)
+        if adapts_part(call, found.names, step.scope):
+            found.symbol("peft.get_peft_model.on_part", call)
     elif last.startswith("prepare_model_for_"):
         found.mentioned.add(last)
         if given.get("use_gradient_checkpointing", True) is not False:

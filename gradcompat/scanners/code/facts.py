@@ -41,6 +41,9 @@ _MOVING = frozenset({"to", "cuda", "cpu", "half", "bfloat16", "float", "train", 
 _BY_HAND = ("token_type_ids", "mm_token_type_ids", "position_ids", "completion_mask")
 _SET_BY_HAND = {**dict.fromkeys(_BY_HAND, "batch"), "capturable": "group"}
 
+# Parts that a model gets, of which those that it gets when it is trained are no part of the training.
+_PARTS = re.compile(r"sentence_transformers\.models\.\w+")
+
 # Beside the ids of the tokens.
 _COLUMNS = frozenset({"labels", *_BY_HAND})
 _GROUP = re.compile(r"group|^pg$")  # what a group of an optimizer is called
@@ -115,7 +118,11 @@ def _gathered(
     masks = _masks(document.text)
     for step in steps:
         node = step.node
+        late = end is not None and end.function in (step.function, names.module) and stands_after(node, end.node)
         if isinstance(node, (ast.Attribute, ast.Name)) and not isinstance(node.ctx, ast.Del):
+            for part in filter(_PARTS.fullmatch, names.resolve(node, step.scope) if late else ()):
+                if part not in found.symbols:
+                    found.symbol(f"{part}.after_training", node)
             read_name(found, step, node)
         elif isinstance(node, ast.Call):
             read_symbols(found, step, node)
@@ -124,7 +131,7 @@ def _gathered(
                 found.buffers.append((node, place(node)))
         if not isinstance(node, _TELLING):
             continue
-        if end is not None and end.function in (step.function, names.module) and stands_after(node, end.node):
+        if late:
             continue
         match node:
             case ast.If(test=test, body=body) if not step.branch:
@@ -144,6 +151,8 @@ def _gathered(
                 for name in sorted(columns & _COLUMNS) if "input_ids" in columns else ():
                     if name != "labels" or masks:
                         found.symbol(f"batch.{name}", node)
+                if "text" in columns and "type" not in columns:  # no part of a message
+                    found.symbol("columns.text", node)
                 if columns >= COMPLETED:
                     read_completion(found, step, node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):

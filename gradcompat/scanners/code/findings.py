@@ -406,21 +406,21 @@ class Findings:
         if not step.branch:
             self.frozen = self.frozen or at
 
-    def symbol(self, name: str, node: ast.AST) -> None:
-        """A name that is used."""
+    def symbol(self, name: str, node: ast.AST, *, by_variable: bool = False) -> None:
+        """A name that is used, maybe by way of a variable that stands for it."""
         if FUNCTIONS.fullmatch(name) and not has_fallback(node, self.names):
             self.firm.add(name)
         if KERNELS.fullmatch(name) and not is_ungraded(node, self.names):
             self.graded.add(name)
         self._reach(name, ways_to(node, regions(self.names, self.document.text)))
-        self._ask(name, self._tests(node))
+        self._ask(name, self._tests(node), by_variable=by_variable)
         if name not in self.symbols:
             self.symbols[name] = self.place(node)
 
-    def call(self, line: str, node: ast.AST) -> None:
-        """A call, by its line."""
+    def call(self, line: str, node: ast.AST, *, by_variable: bool = False) -> None:
+        """A call, by its line, maybe by way of a variable that stands for the function."""
         self._reach(line, ways_to(node, regions(self.names, self.document.text)))
-        self._ask(line, self._tests(node))
+        self._ask(line, self._tests(node), by_variable=by_variable)
         if line not in self.calls:
             self.calls[line] = self.place(node)
 
@@ -428,13 +428,26 @@ class Findings:
         test = switched_by(node, self.switched) if self.switched else None
         return None if test is None else (test,)
 
-    def _ask(self, use: str, tests: tuple[OptionTest, ...] | None) -> None:
-        """One more place of a name or a call, and what options have to say for it; None for nothing."""
+    def _ask(self, use: str, tests: tuple[OptionTest, ...] | None, *, by_variable: bool = False) -> None:
+        """One more place of a name or a call, and what options have to say for it; None for nothing.
+
+        What a variable stands for only where an option is set is used by way of it only there, too.
+        """
         known = use in self.symbols or use in self.calls
+        behind = self._set_behind(use) if by_variable else None
+        if behind is not None and (not known or use in self.options_of):
+            self.options_of[use] = behind
+            return
         if tests is None or (known and use not in self.options_of):
             self.options_of.pop(use, None)
         else:
             self.options_of[use] = tuple(dict.fromkeys((*self.options_of.get(use, ()), *tests)))
+
+    def _set_behind(self, use: str) -> tuple[OptionTest, ...] | None:
+        """What options have to say for the class or the function that a use begins with."""
+        parts = use.partition("(")[0].split(".")
+        begins = (".".join(parts[:end]) for end in range(len(parts), 1, -1))
+        return next((self.options_of[one] for one in begins if one in self.options_of), None)
 
     def _reach(self, name: str, ways: Ways) -> None:
         """One more place of a name or a call, which is reached in some ways."""

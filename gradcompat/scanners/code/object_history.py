@@ -113,10 +113,10 @@ def _given(name: str, scope: Scope, names: Names) -> Iterator[tuple[ast.AST, Sco
         if isinstance(node.func, ast.Name) and node.func.id == function.name:
             given = dict(zip(parameters, node.args, strict=False)) | {word.arg: word.value for word in node.keywords}
             if name in given:
-                yield given[name], _scope_of(node, names)
+                yield given[name], scope_of(node, names)
 
 
-def _scope_of(node: ast.AST, names: Names) -> Scope:
+def scope_of(node: ast.AST, names: Names) -> Scope:
     """The innermost function that a node stands in, by its lines."""
     around = [
         scope

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from gradcompat.model.environment import Location, Setting
-from gradcompat.scanners.code.calls import KERAS, STATEFUL_LOADERS
+from gradcompat.scanners.code.arguments import Argument
+from gradcompat.scanners.code.calls import KERAS, LOADER, LOADERS, STATEFUL_LOADERS
 from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTIONS, on_plain_convolutions
 from gradcompat.scanners.code.detectors.added_layers import unfilled_layers
 from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
@@ -20,6 +21,9 @@ from gradcompat.scanners.code.detectors.split_loaders import SHARING, shared_twi
 from gradcompat.scanners.code.detectors.ungraded_passes import ungraded_pass
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
 from gradcompat.scanners.code.findings import PICTURE, Findings
+from gradcompat.scanners.code.names import UNKNOWN
+from gradcompat.scanners.code.object_history import scope_of
+from gradcompat.scanners.code.option_defaults import is_option, named_option
 from gradcompat.scanners.code.sample_contents import read_videos_alone
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import Step
@@ -476,10 +480,26 @@ def _loaded(found: Findings) -> None:
     driven = {one.value for one in found.settings if one.key == "training.framework"}
     if agreed is None and driven and driven <= {*_LOOPS_OF_ITS_OWN}:
         calls = [(one, call.node) for one in (found, *found.parts) for call in one.called if {*call.names} <= _LOADERS]
+        if _workers_of_option(found, [call for one, call in calls if one is found], others=len(calls)):
+            return
         computed = [(None, one.place(call)) for one, call in calls if _computes_workers(call)]
         agreed = computed[0] if computed else None
     if agreed is not None:
         found.settings.append(Setting(key="training.dataloader_num_workers", value=agreed[0], location=agreed[1]))
+
+
+def _workers_of_option(found: Findings, calls: Sequence[ast.Call], *, others: int) -> bool:
+    """Does one option of the command line say it for all loaders, ``num_workers=args.workers``? Then it is noted."""
+    given = [word.value for call in calls for word in call.keywords if word.arg == "num_workers"]
+    if not given or len(given) != others or len({ast.unparse(one) for one in given}) != 1:
+        return False
+    scope = scope_of(given[0], found.names)
+    asked = is_option(given[0], found.names, scope)
+    if asked not in found.options if asked is not None else named_option(given[0], found.names, scope) is None:
+        return False
+    step = Step(given[0], scope, scope, branch=False)
+    found.feed(step, LOADER, [Argument("num_workers", UNKNOWN, given[0], None, given[0])], LOADERS)
+    return True
 
 
 def _computes_workers(call: ast.Call) -> bool:

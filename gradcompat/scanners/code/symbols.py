@@ -6,12 +6,13 @@ import ast
 import re
 
 from gradcompat.scanners.code.call_lines import call_lines
+from gradcompat.scanners.code.detectors.late_loading import is_loaded_late
 from gradcompat.scanners.code.detectors.stream_order import manners_of_stream
 from gradcompat.scanners.code.detectors.template_ids import manner_of_count, manner_of_trimming
 from gradcompat.scanners.code.detectors.widened_masks import SYMBOL as WIDENED_MASK
 from gradcompat.scanners.code.detectors.widened_masks import gets_widened_mask
 from gradcompat.scanners.code.findings import Findings
-from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.scanners.code.names import Imported, Names, Scope
 from gradcompat.scanners.code.object_history import calls_behind
 from gradcompat.scanners.code.own_classes import called_base
 from gradcompat.scanners.code.sample_contents import read_hard_negatives
@@ -38,16 +39,26 @@ def read_name(found: Findings, step: Step, node: ast.Attribute | ast.Name) -> No
             found.mentioned.add("loss")
     elif isinstance(node.ctx, ast.Store):
         return
-    for name in found.names.resolve(node, step.scope):
+    named = found.names.resolve(node, step.scope)
+    by_variable = bool(named) and bool(found.options_of) and _is_of_variable(node, found.names, step.scope)
+    for name in named:
         if "." in name.strip("."):
             parts = name.split(".")
             # `transformers.Adafactor.step` uses `transformers.Adafactor` as well.
             of_class = next((index for index, part in enumerate(parts[:-1]) if index and part[:1].isupper()), None)
             if of_class is not None:
-                found.symbol(".".join(parts[: of_class + 1]), node)
-            found.symbol(name, node)
+                found.symbol(".".join(parts[: of_class + 1]), node, by_variable=by_variable)
+            found.symbol(name, node, by_variable=by_variable)
         elif isinstance(node, ast.Name) and name[:1].isupper() and found.names.bindings(node.id, step.scope) is None:
             found.symbol(name, node)
+
+
+def _is_of_variable(node: ast.expr, names: Names, scope: Scope) -> bool:
+    """``optimizer_class`` and ``optimizer.step``, which stand for what was assigned; no import has that name."""
+    while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    bound = names.bindings(node.id, scope) if isinstance(node, ast.Name) else None
+    return bound is not None and not any(isinstance(one, Imported) for one in bound[0])
 
 
 def _is_of_loss(node: ast.Attribute) -> bool:
@@ -86,8 +97,9 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
     told, of_base = call, None if made else called_base(call, found.names, step.scope)
     if of_base is not None:
         made, told = of_base
+    by_variable = bool(found.options_of) and _is_of_variable(call.func, found.names, step.scope)
     for line in call_lines(told, made, found.names, step.scope, found.options):
-        found.call(line, call)
+        found.call(line, call, by_variable=by_variable)
     if gets_widened_mask(call, found.names, step.scope):
         found.symbol(WIDENED_MASK, call)
     for name in called or method:
@@ -95,6 +107,8 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
         _kept_or_taken(found, step, call, name)
         if name.rpartition(".")[2] == "compute" and _computes_with_arguments(call, found.names, step.scope):
             found.symbol("evaluate.combine.arguments", call)
+        if name.rpartition(".")[2] == "load_checkpoint" and is_loaded_late(call, found.names):
+            found.symbol("load_checkpoint.after_training", call)
         if name in _DCP and _loads_no_optimizer(call, found.names, step.scope):
             found.symbol(f"{name}.no_optimizer", call)
         for word in manners_of_stream(call, name, found.names, step.scope):

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcompat.model.context import LaunchOption, OptionDefault, OptionTest
 from gradcompat.model.environment import Setting
-from gradcompat.scanners.code.calls import known
+from gradcompat.scanners.code.calls import LOADER, LOADERS, known
 from gradcompat.scanners.configs.model_names import model_settings
 from gradcompat.scanners.configs.training_arguments import expanded, settled
 from gradcompat.scanners.key_mapping import fed
@@ -43,7 +43,7 @@ def settings_of_option(option: OptionDefault, given: LaunchOption) -> list[Setti
     """The settings that an option makes where a launch gives it; without a value where that is not known."""
     if option.loads and isinstance(given.value, str):
         return model_settings(given.value, given.location, task=option.task, spelling=given.spelling)
-    one = known(option.tool) if option.tool else None
+    one = LOADER if option.tool == LOADERS else known(option.tool) if option.tool else None
     value: Any = given.value
     if value is True:
         value = bare_value(option.flags, option.switched, given.name)

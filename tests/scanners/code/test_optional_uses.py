@@ -64,6 +64,15 @@ def status(folder: Path, program: str, launch: str = "", assume: Literal["usual"
             "if args.track:\n    import wandb\n    wandb.init()\nelse:\n    import wandb\n    wandb.log({})\n",
             "affected",
         ),
+        # A variable stands for it, and is used behind the option.
+        (
+            "start = print\nif args.track:\n    import wandb\n    start = wandb.init\nrun = start()\nrun.log({})\n",
+            "dormant",
+        ),
+        (
+            "import wandb\nstart = print\nif args.track:\n    start = wandb.init\nrun = start()\nwandb.log({})\n",
+            "affected",
+        ),
         # Launchers give it to each process.
         ("if args.local_rank != -1:\n    import wandb\n    wandb.init()\n", "affected"),
         # Either of two options is mostly given, though neither has a default.

@@ -57,7 +57,7 @@ def _casts(node: ast.Call, call: ast.Call, own: set[str]) -> bool:
     if not isinstance(node.func, ast.Attribute):
         return False
     weights = node.func.value
-    if isinstance(weights, ast.Attribute) and weights.attr == "data":
+    if isinstance(weights, ast.Attribute) and weights.attr in ("data", "model"):  # of a parameter, of what wraps it
         weights = weights.value
     if weights is not call and not (isinstance(weights, ast.Name) and weights.id in own):
         return False

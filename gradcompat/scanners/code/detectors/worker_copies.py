@@ -29,11 +29,12 @@ def copied_compositions(modules: Sequence[Sequence[ast.stmt]], calls: Iterable[a
     if any(isinstance(node, ast.Attribute) and node.attr == _RESEEDS for node in nodes):
         return
     functions = [node for node in nodes if isinstance(node, _FUNCTIONS)]
+    mapped = _mapped(composing, nodes, functions)
     inside = _in_workers(nodes, functions)
     made_there = {
         id(inner) for one in functions if one.name in inside for inner in ast.walk(one) if isinstance(inner, ast.Call)
     }
-    yield from (call for call in composing if id(call) not in made_there)
+    yield from (call for call in composing if id(call) not in made_there and id(call) not in mapped)
 
 
 def _in_workers(nodes: Sequence[ast.AST], functions: Sequence[ast.FunctionDef | ast.AsyncFunctionDef]) -> set[str]:
@@ -54,6 +55,31 @@ def _initialisers(nodes: Sequence[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.keyword) and node.arg == "worker_init_fn":
             yield _last(node.value)
+
+
+def _mapped(
+    composing: Sequence[ast.Call], nodes: Sequence[ast.AST], functions: Sequence[ast.FunctionDef | ast.AsyncFunctionDef]
+) -> set[int]:
+    """Those that ``load_dataset(…).map(function)`` alone applies, once and before workers load anything."""
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    mapped = {_last(one.args[0]) for one in calls if _last(one.func) == "map" and one.args}
+    if not mapped or not any(_last(one.func) == "load_dataset" for one in calls):
+        return set()
+    if any(isinstance(node, ast.keyword) and node.arg == "streaming" for node in nodes):
+        return set()
+    made = {id(call) for call in composing}
+    within = {id(inner) for one in functions if one.name in mapped for inner in ast.walk(one)}
+    used: dict[str, list[bool]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            used.setdefault(node.id, []).append(id(node) in within)
+    return {
+        id(node.value)
+        for node in nodes
+        if isinstance(node, ast.Assign) and id(node.value) in made
+        for target in node.targets
+        if isinstance(target, ast.Name) and all(used.get(target.id, [False]))
+    }
 
 
 def _last(node: ast.expr) -> str:

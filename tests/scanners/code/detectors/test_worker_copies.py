@@ -31,3 +31,19 @@ def test_the_calls_of_all_modules_are_told_at_once() -> None:
     inside = ast.parse("import albumentations as A\nclass D:\n    def __getitem__(self, i):\n        A.Compose([])\n")
     every = [*calls(made), *calls(inside)]
     assert list(worker_copies.copied_compositions([made.body, inside.body], every)) == calls(made)
+
+
+@pytest.mark.parametrize(
+    ("lines", "copied"),
+    [
+        ("data = load_dataset('beans').map(augment)", False),
+        ("data = load_dataset('beans', streaming=True).map(augment)", True),  # in the workers, sample by sample
+        ("data = load_dataset('beans').with_transform(augment)", True),
+        ("data = load_dataset('beans').map(augment)\nother = Data(flips)", True),
+        ("data = wds.WebDataset(url).map(augment)", True),
+    ],
+)
+def test_what_is_mapped_once_is_copied_by_no_worker(lines: str, copied: bool) -> None:
+    tree = ast.parse(f"flips = A.Compose([])\ndef augment(x):\n    return flips(image=x)\n{lines}\n")
+    found = calls(tree)
+    assert bool(list(worker_copies.copied_compositions([tree.body], found))) is copied
