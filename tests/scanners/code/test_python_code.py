@@ -731,6 +731,10 @@ def test_what_is_set_later_than_training_is_no_part_of_it() -> None:
     assert facts(loop)[2:] == [(6, "model.use_cache", True)]
 
 
+def test_who_asks_for_a_name_with_a_default_does_without_it() -> None:
+    assert "torchaudio.info" not in symbols("import torchaudio\ninfo = getattr(torchaudio, 'info', None)\n")
+
+
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
@@ -1284,6 +1288,10 @@ def test_trainers_of_other_packages(text: str, trains: bool) -> None:
         ("import torch\ntorch.backends.cudnn.benchmark = True", None),
         ("torch.backends.cudnn.benchmark = True", None),
         ("torch.backends.cudnn.benchmark = fast", None),
+        ("if True:\n    class Meta: ...\n    torchaudio.AudioMetaData = Meta", "torchaudio.AudioMetaData.replaced"),
+        ("torchaudio.load = read(torchaudio.load)", "torchaudio.load.replaced"),
+        ("setattr(torchaudio, 'info', read)", "torchaudio.info.replaced"),
+        ("setattr(torch.backends.cudnn, 'benchmark', True)", None),
         ("model.load = read", None),
         ("import sys\nsys.modules['torchaudio.backend.common'] = torch", "torchaudio.backend.common.replaced"),
         ("import sys\nsys.modules[name] = torch", None),
