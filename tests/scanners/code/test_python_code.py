@@ -1972,6 +1972,26 @@ def calls_of(text: str) -> SettingValue | None:
     return next((one.value for one in of_text(text).settings if one.key == "code.calls"), None)
 
 
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("f'{run}/weights/best.onnx'", "_ending('.onnx', 1)"),
+        ("os.path.join(root, 'best.engine')", "_ending('.engine', 1)"),
+        ("str((root / 'best.pt').resolve())", "_ending('.pt', 1)"),
+        ("Path(root, 'best.pt')", "_ending('.pt', 1)"),
+        ("name + '.pt'", "_ending('.pt', 1)"),
+        ("made", "_ending('.onnx', 1)"),
+        ("f'{run}/weights'", "_1"),
+        ("f'best.{kind}'", "_1"),
+        ("'best.pt'", "'best.pt'"),
+        ("model('best.pt')", "_1"),
+    ],
+)
+def test_of_a_path_that_is_put_together_the_end_is_read(path: str, told: str) -> None:
+    text = f"import os\nfrom pathlib import Path\nfrom ultralytics import YOLO\nmade = root / 'a.onnx'\nYOLO({path})\n"
+    assert f"ultralytics.YOLO({told})" in calls_of(text)
+
+
 @pytest.mark.parametrize(("value", "told"), [("0.5", "0.5"), ("1", "1"), ("args.budget", "_1")])
 def test_what_is_put_into_a_setting_of_the_compiler_is_told_like_an_argument(value: str, told: str) -> None:
     program = f"import torch._functorch.config as settings\nsettings.activation_memory_budget = {value}\n"
