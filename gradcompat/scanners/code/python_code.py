@@ -299,7 +299,7 @@ def _replaced(names: Names, place: Place) -> Iterator[tuple[str, Location]]:
     ``jax.tree_map = jax.tree.map`` is one, ``transformers.utils.FLAX_WEIGHTS_NAME = "flax_model.msgpack"`` another, and
     ``sys.modules["torchvision.transforms.functional_tensor"] = functional`` a third.
     """
-    own = {node.name for kind in (ast.FunctionDef, ast.ClassDef) for node in names.nodes(kind)}
+    own = {*(one.name for one in names.nodes(ast.FunctionDef)), *(one.name for one in names.nodes(ast.ClassDef))}
     for node in names.nodes(ast.Assign):
         match node:
             case ast.Assign(targets=[ast.Subscript() as target]):
