@@ -610,6 +610,14 @@ USUAL: dict[str, Usual] = {
         rare_is_named=True,
         reason=_RARE,
     ),
+    "environment.keras_on_tensorflow": Usual(
+        values=((True, 1.0),),
+        taking="KERAS_BACKEND is left as it is",
+        feature="another backend of Keras",
+        condition="Keras runs on TensorFlow",
+        rare_is_named=True,
+        reason="the default of Keras",
+    ),
     "environment.unsloth_return_logits": Usual(
         values=((False, 1.0),),
         taking="UNSLOTH_RETURN_LOGITS is not set",

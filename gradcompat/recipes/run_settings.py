@@ -1027,7 +1027,12 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
         **_model(parameters),
         "precision.mode": "bf16" if parameters["how"] == "autocast" else "no",
         "model.attn_implementation": str(parameters["attention"]),
+        "model.torch_dtype": "float32",
         "data.padding_side": "left",
+        "quantization.method": "none",
+        "distributed.strategy": "none",
+        "training.packing": False,
+        "training.per_device_train_batch_size": 2,
     },
     "router_padding": lambda parameters: {
         **_model(parameters),

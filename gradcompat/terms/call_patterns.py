@@ -9,7 +9,7 @@ comparisons, literals, ``%``, values of a mapping (``model_kwargs["attn_implemen
 * ``isinstance(a, int)``, also ``float``, ``str``, ``list``: a value of this type that can be read; a bool is no int;
 * ``len(a)``, ``min(a)``, ``max(a)``;
 * ``like(a, "yolov8*.pt")``: a text that fits one of the patterns, as in a shell and whatever the case; one that cannot
-  be read fits none.
+  be read fits none, and a path whose end alone can be read those that ask for no more.
 
 Words in braces stand for one another in the name: ``torch.optim.{Adam,AdamW}() if capturable``.
 
@@ -31,7 +31,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from gradcompat.startup.lazy_dataclasses import dataclass
-from gradcompat.terms.calls import Call, OptionValue, Unread, Value
+from gradcompat.terms.calls import Call, Ending, OptionValue, Unread, Value
 from gradcompat.terms.name_patterns import matches
 from gradcompat.truth import Truth
 
@@ -172,6 +172,8 @@ class _Arguments:
                 value, wanted = self._value(one), [str(ast.literal_eval(pattern)).lower() for pattern in patterns]
                 if value == _HIDDEN:
                     return Truth.UNKNOWN
+                if isinstance(value, Ending):
+                    return Truth.of(any(_asks_for_end(each, value.text.lower()) for each in wanted))
                 return Truth.of(isinstance(value, str) and any(matches(value.lower(), each) for each in wanted))
         value = self._value(node)
         return Truth.UNKNOWN if isinstance(value, Unread) else Truth.of(bool(value))
@@ -243,6 +245,11 @@ class _Arguments:
 def _names_text(value: Any) -> bool:
     """Is it a text, or does it hold one? One of a schedule, a loss or a logger is one of many."""
     return isinstance(value, str) or (isinstance(value, (list, tuple)) and any(isinstance(one, str) for one in value))
+
+
+def _asks_for_end(pattern: str, end: str) -> bool:
+    """``*.pt``, for a path that ends so; ``*`` for any."""
+    return pattern[:1] == "*" and not {"*", "?", "["} & set(pattern[1:]) and end.endswith(pattern[1:])
 
 
 def _has_unread(value: Any) -> bool:

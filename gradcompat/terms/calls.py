@@ -2,7 +2,8 @@
 
 ``torch.optim.SGD(_1, lr=0.1, momentum=0)`` is such a line, an expression of Python. A value that cannot be read is a
 name, the same name for the same expression; ``*_`` and ``**_`` stand for arguments that are put together elsewhere.
-What an option of the program's command line gives is ``_option("steps", default=8)`` (:class:`OptionValue`) until the
+Of a path whose end alone can be read, that is ``_ending(".onnx", 1)`` (:class:`Ending`). What an option of the
+program's command line gives is ``_option("steps", default=8)`` (:class:`OptionValue`) until the
 command is known.
 """
 
@@ -15,7 +16,7 @@ from typing import TypeAlias
 
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
-_OPTION = "_option"
+_OPTION, _ENDING = "_option", "_ending"
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | Unread | None"
 
@@ -25,6 +26,25 @@ class Unread:
     """A value that cannot be read. Two of the same name are equal; of others nothing is known."""
 
     name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Ending(Unread):
+    """A path that is put together, of which the end can be read.
+
+    Attributes:
+        text: the ending of the file: ``.onnx``.
+    """
+
+    text: str
+
+    @classmethod
+    def of(cls, text: str, number: int) -> Ending:
+        """The value, with the name that it has in a line: another one for each path."""
+        return cls(f"{_ENDING}({text!r}, {number})", text)
 
     def __repr__(self) -> str:
         return self.name
@@ -131,6 +151,10 @@ def _value(node: ast.expr) -> Value:
         words = {word.arg: ast.literal_eval(word.value) for word in node.keywords}
         flags = tuple(map(str, map(ast.literal_eval, node.args)))
         return OptionValue.of(flags, words.get("default", _NOT_GIVEN), words.get("switched"))
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str(text)), ast.Constant(value=int(number))]):
+            if name == _ENDING:
+                return Ending.of(text, number)
     try:
         return ast.literal_eval(node)  # type: ignore[no-any-return]
     except ValueError:

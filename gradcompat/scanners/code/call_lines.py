@@ -15,9 +15,10 @@ from typing import cast
 
 from gradcompat.redaction import redact
 from gradcompat.scanners.code.arguments import is_sometimes, pairs
+from gradcompat.scanners.code.file_endings import file_ending
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_defaults import Option, is_option, named_option
-from gradcompat.terms.calls import Call, OptionValue, Unread, Value
+from gradcompat.terms.calls import Call, Ending, OptionValue, Unread, Value
 
 # `all_exhausted_without_replacement`, `16-mixed`, `facebook/esm2_t6_8M_UR50D`; what is longer or has spaces is a text.
 _WORD = re.compile(r"[^\s'\"\\]{1,80}")
@@ -91,7 +92,12 @@ class _Given:
         inside = pairs(node, self._names, self._scope) if depth == 0 or isinstance(node, ast.Dict) else None
         if inside is not None and len(inside) <= _MOST:
             return {name: self.named(name, one, depth + 1) for name, one, _ in inside}
-        return (self._option(node) if depth == 0 else None) or self._hidden(node)
+        option = self._option(node) if depth == 0 else None
+        if option is not None:
+            return option
+        ending = file_ending(node, self._names, self._scope)
+        hidden = self._hidden(node)
+        return hidden if ending is None else Ending.of(ending, int(hidden.name[1:]))
 
     def _option(self, node: ast.expr) -> OptionValue | None:
         """An option, or the name that its value alone is bound to."""

@@ -324,8 +324,9 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         found.feed(step, one, given_to)
         for key, value in one.states.items():
             found.state(step, key, value)
-    if made_half(call, found.names, step.scope):
-        found.state(step, "model.torch_dtype", "float16", at=call)
+    halved = made_half(call, found.names, step.scope)
+    if halved is not None:
+        found.state(step, "model.torch_dtype", halved, at=call)
         found.state(step, "precision.half_weights", True, at=call)
     if method == "compile" and compiles_itself(call, found.names, step.scope):
         _compiled(found, step, call)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
@@ -149,7 +149,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         same = module is not None and "__main__" not in document.text  # what stands behind that is no module's
         own = _uses(module) if module is not None and same else module_uses(tree, names, place)
         taken = _uses_with_modules(own, followed, placed, runs=runs)
-    own_replaced = _replaced(tree, names, place) if module is None else _replaced_by(module)
+    own_replaced = _replaced(names, place) if module is None else _replaced_by(module)
     for name, location in (*own_replaced, *(one for part in followed.modules for one in _replaced_by(part))):
         facts.symbols.setdefault(f"{name}.replaced", location)
     of_options = _uses_of_options(facts, taken.uses)
@@ -293,13 +293,13 @@ def _by_way(key: str, used: Mapping[str, Location], facts: Findings) -> Iterator
         yield Setting(key=key, value=tuple(names), location=first, places=places, where=way)
 
 
-def _replaced(tree: ast.Module, names: Names, place: Place) -> Iterator[tuple[str, Location]]:
+def _replaced(names: Names, place: Place) -> Iterator[tuple[str, Location]]:
     """The functions, classes, tables, constants and modules of others in whose place the program puts one.
 
     ``jax.tree_map = jax.tree.map`` is one, ``transformers.utils.FLAX_WEIGHTS_NAME = "flax_model.msgpack"`` another, and
     ``sys.modules["torchvision.transforms.functional_tensor"] = functional`` a third.
     """
-    own = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    own = {*(one.name for one in names.nodes(ast.FunctionDef)), *(one.name for one in names.nodes(ast.ClassDef))}
     for node in names.nodes(ast.Assign):
         match node:
             case ast.Assign(targets=[ast.Subscript() as target]):
@@ -308,19 +308,34 @@ def _replaced(tree: ast.Module, names: Names, place: Place) -> Iterator[tuple[st
                     yield module, place(node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 name = full_name(target, names.module, names)
-                is_own = isinstance(value, (ast.Lambda, ast.Dict)) or (isinstance(value, ast.Name) and value.id in own)
-                if isinstance(value, ast.Call):  # ``functools.partial(torch.load, weights_only=False)``
-                    is_own = ast.unparse(value.func) in ("functools.partial", "partial")
-                if isinstance(value, ast.Constant):
-                    is_own = target.attr.isupper()  # others are options: ``torch.backends.cudnn.benchmark = True``
-                if name is not None and (is_own or full_name(value, names.module, names) is not None):
+                if name is not None and _takes_a_place(value, target.attr, own, names):
                     yield name, place(node)
+    for call in names.nodes(ast.Call):
+        match call:
+            case ast.Call(func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=str(attribute)), value]):
+                name = full_name(ast.Attribute(owner, attribute, ast.Store()), names.module, names)
+                if name is not None and _takes_a_place(value, attribute, own, names):
+                    yield name, place(call)
+
+
+def _takes_a_place(value: ast.expr, attribute: str, own: Collection[str], names: Names) -> bool:
+    """Is a value a function, a class, a table or a constant, and no option that is set?"""
+    match value:
+        case ast.Lambda() | ast.Dict():
+            return True
+        case ast.Name(id=name) | ast.Call(func=ast.Name(id=name)) if name in own:
+            return True  # ``torch.load = patched(torch.load)``
+        case ast.Call(func=function):  # ``functools.partial(torch.load, weights_only=False)``
+            return ast.unparse(function) in ("functools.partial", "partial")
+        case ast.Constant():
+            return attribute.isupper()  # others are options: ``torch.backends.cudnn.benchmark = True``
+    return full_name(value, names.module, names) is not None
 
 
 def _replaced_by(module: Module) -> tuple[tuple[str, Location], ...]:
     """The same of a module, asked once for all programs that import it."""
     if module.replaced is None:
-        module.replaced = tuple(_replaced(module.tree, module.names, module.place))
+        module.replaced = tuple(_replaced(module.names, module.place))
     return module.replaced
 
 

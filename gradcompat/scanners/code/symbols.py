@@ -72,7 +72,10 @@ def _is_of_loss(node: ast.Attribute) -> bool:
 
 
 def read_bare_method(found: Findings, step: Step, call: ast.Call) -> None:
-    """``model.register_buffer(…)``, whatever the model is; ``getattr(torch.nn, "RReLU")``."""
+    """``model.register_buffer(…)``, whatever the model is; ``getattr(torch.nn, "RReLU")``.
+
+    With a default, ``getattr(torchaudio, "info", None)``, it is asked whether the name is there.
+    """
     match call.func:
         case ast.Attribute(attr=method) if method not in _COMMON and not found.names.resolve(call.func, step.scope):
             found.symbol(method, call.func)
@@ -80,7 +83,7 @@ def read_bare_method(found: Findings, step: Step, call: ast.Call) -> None:
             found.symbol(name, call.func)  # from a cell that is not here
         case ast.Name(id="getattr"):
             match call.args:
-                case [owner, ast.Constant(value=str(attribute)), *_] if attribute.isidentifier():
+                case [owner, ast.Constant(value=str(attribute))] if attribute.isidentifier():
                     for name in found.names.resolve(owner, step.scope):
                         found.symbol(f"{name}.{attribute}", call)
 

@@ -342,7 +342,9 @@ def _word(value: object) -> Value:
 
 def _recipe(name: str) -> dict[str, str | int]:
     """What the name of a torchtune recipe tells: ``lora_dpo_distributed``, ``full_finetune_single_device``."""
-    method = next((word for word in ("dpo", "ppo", "grpo") if word in name), "sft" if "finetune" in name else None)
+    # Distillation and QAT have cross entropy as well.
+    by_tokens = any(word in name for word in ("finetune", "qat", "distillation"))
+    method = next((word for word in ("dpo", "ppo", "grpo") if word in name), "sft" if by_tokens else None)
     told: dict[str, str | int] = {} if method is None else {"training.method": method}
     return {**told, "distributed.processes": 1} if "single_device" in name else told
 

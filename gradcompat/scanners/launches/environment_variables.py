@@ -38,6 +38,10 @@ VARIABLES: Mapping[str, Variable] = {
     # transformers.utils.import_utils: TensorFlow is not looked for where one is off or the other on.
     "USE_TF": Variable(key="environment.use_tf", undecided=frozenset({"auto"}), before=_TRANSFORMERS),
     "USE_TORCH": Variable(key="environment.use_tf", on=False, off=None, before=_TRANSFORMERS),
+    # keras/src/backend/config.py of Keras 3.
+    "KERAS_BACKEND": Variable(
+        key="environment.keras_on_tensorflow", words=frozenset({"tensorflow"}), before=frozenset({"keras"})
+    ),
     "UNSLOTH_RETURN_LOGITS": Variable(key="environment.unsloth_return_logits"),
     "VLLM_USE_V1": Variable(key="environment.vllm_use_v1"),
     "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": Variable(

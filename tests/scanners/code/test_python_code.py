@@ -731,6 +731,10 @@ def test_what_is_set_later_than_training_is_no_part_of_it() -> None:
     assert facts(loop)[2:] == [(6, "model.use_cache", True)]
 
 
+def test_who_asks_for_a_name_with_a_default_does_without_it() -> None:
+    assert "torchaudio.info" not in symbols("import torchaudio\ninfo = getattr(torchaudio, 'info', None)\n")
+
+
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
@@ -1292,6 +1296,10 @@ def test_trainers_of_other_packages(text: str, trains: bool) -> None:
         ("import torch\ntorch.backends.cudnn.benchmark = True", None),
         ("torch.backends.cudnn.benchmark = True", None),
         ("torch.backends.cudnn.benchmark = fast", None),
+        ("if True:\n    class Meta: ...\n    torchaudio.AudioMetaData = Meta", "torchaudio.AudioMetaData.replaced"),
+        ("torchaudio.load = read(torchaudio.load)", "torchaudio.load.replaced"),
+        ("setattr(torchaudio, 'info', read)", "torchaudio.info.replaced"),
+        ("setattr(torch.backends.cudnn, 'benchmark', True)", None),
         ("model.load = read", None),
         ("import sys\nsys.modules['torchaudio.backend.common'] = torch", "torchaudio.backend.common.replaced"),
         ("import sys\nsys.modules[name] = torch", None),
@@ -1978,6 +1986,26 @@ def test_hooks_of_a_class_behind_a_class_of_its_own() -> None:
 
 def calls_of(text: str) -> SettingValue | None:
     return next((one.value for one in of_text(text).settings if one.key == "code.calls"), None)
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("f'{run}/weights/best.onnx'", "_ending('.onnx', 1)"),
+        ("os.path.join(root, 'best.engine')", "_ending('.engine', 1)"),
+        ("str((root / 'best.pt').resolve())", "_ending('.pt', 1)"),
+        ("Path(root, 'best.pt')", "_ending('.pt', 1)"),
+        ("name + '.pt'", "_ending('.pt', 1)"),
+        ("made", "_ending('.onnx', 1)"),
+        ("f'{run}/weights'", "_1"),
+        ("f'best.{kind}'", "_1"),
+        ("'best.pt'", "'best.pt'"),
+        ("model('best.pt')", "_1"),
+    ],
+)
+def test_of_a_path_that_is_put_together_the_end_is_read(path: str, told: str) -> None:
+    text = f"import os\nfrom pathlib import Path\nfrom ultralytics import YOLO\nmade = root / 'a.onnx'\nYOLO({path})\n"
+    assert f"ultralytics.YOLO({told})" in calls_of(text)
 
 
 @pytest.mark.parametrize(("value", "told"), [("0.5", "0.5"), ("1", "1"), ("args.budget", "_1")])

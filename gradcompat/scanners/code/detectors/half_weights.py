@@ -1,4 +1,4 @@
-"""Programs that make the weights of a model float16 after they have loaded it."""
+"""Programs that make the weights of a model float16 or bfloat16 after they have loaded it."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from gradcompat.scanners.code.models import makes_model
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import calls_behind
 
-_HALVES = (("torch.float16",), ("torch.half",))
+_DTYPES = {("torch.float16",): "float16", ("torch.half",): "float16", ("torch.bfloat16",): "bfloat16"}
+_METHODS = {"half": "float16", "bfloat16": "bfloat16"}
 
 
-def made_half(call: ast.Call, names: Names, scope: Scope) -> bool:
-    """``AutoModelForCausalLM.from_pretrained("gpt2").half()``, ``model.to(torch.float16)``."""
+def made_half(call: ast.Call, names: Names, scope: Scope) -> str | None:
+    """The dtype of ``AutoModelForCausalLM.from_pretrained("gpt2").half()`` or ``model.to(torch.bfloat16)``."""
     match call:
-        case ast.Call(func=ast.Attribute(attr="half", value=model), args=[], keywords=[]):
-            pass
+        case ast.Call(func=ast.Attribute(attr=("half" | "bfloat16") as method, value=model), args=[], keywords=[]):
+            dtype: str | None = _METHODS[method]
         case ast.Call(func=ast.Attribute(attr="to", value=model)):
             given = (*call.args, *(word.value for word in call.keywords))
-            if not any(names.resolve(one, scope) in _HALVES for one in given):
-                return False
+            dtype = next((_DTYPES[name] for one in given if (name := names.resolve(one, scope)) in _DTYPES), None)
         case _:
-            return False
-    return any(
-        makes_model(name) for made in calls_behind(model, names, scope) for name in names.resolve(made.func, scope)
-    )
+            return None
+    if dtype is None:
+        return None
+    made = (name for one in calls_behind(model, names, scope) for name in names.resolve(one.func, scope))
+    return dtype if any(map(makes_model, made)) else None
