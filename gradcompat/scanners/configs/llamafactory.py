@@ -103,7 +103,9 @@ _BESIDE = (*_OF_ITS_OWN[1:], f"transformers.{_ARGUMENTS}")
 # What LLaMA-Factory (0.9.4) declares itself since transformers 5.0.0 does not.
 _TAKEN_BACK = frozenset({"overwrite_output_dir"})
 # Templates of models that see or hear, which alone have a processor (data/template.py in 0.9.5).
-_OF_PROCESSOR = re.compile(r"llava|_vl(?:_|$)|_omni|_audio|minicpm_[vo]|paligemma|pixtral|mllama|llama4|gemma3n|glm\S*v$")
+_OF_PROCESSOR = re.compile(
+    r"llava|_vl(?:_|$)|_omni|_audio|minicpm_[vo]|paligemma|pixtral|mllama|llama4|gemma3n|glm\S*v$"
+)
 # Switches that put another optimizer in the place of the one that `optim` names.
 _REPLACED = ("use_galore", "use_apollo", "use_badam", "use_adam_mini", "use_muon")
 
