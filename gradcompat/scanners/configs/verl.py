@@ -10,7 +10,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.configs.flat import Config, read_config, run_of, settings_of
 from gradcompat.scanners.configs.nested import stated as stated_by
-from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.scanners.key_mapping import SEVERAL, Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import replace
 
 _LORA = Feed("peft.method", {"0": "none"}, given="lora")
@@ -46,6 +46,12 @@ FEEDS: Feeds = {
         "training.separate_rollout", {"naive": False}, given=True
     ),
     "actor_rollout_ref.model.lora.merge": Feed("training.vllm_enable_lora", {"true": False, "false": True}),
+    "actor_rollout_ref.rollout.multi_turn.enable": Feed("data.multi_turn"),
+    "actor_rollout_ref.model.use_fused_kernels": Feed("training.fused_log_probs"),
+    "actor_rollout_ref.actor.ulysses_sequence_parallel_size": Feed(
+        "distributed.sequence_split", dict.fromkeys(SEVERAL, "ulysses"), only=True
+    ),
+    "algorithm.adv_estimator": Feed("training.advantage_estimator"),
     "data.shuffle": Feed("data.shuffle"),
     "data.sampler.class_path": Feed("data.own_sampler", {"null": False}, given=True),
     "trainer.total_epochs": Feed("training.num_train_epochs"),
@@ -60,7 +66,7 @@ _ENGINES = ("sft_trainer", "sft_trainer_ray")  # which take conversations alone
 # Keys of its SFT trainer's config that no other tool has.
 _OF_SFT = frozenset({"model.partial_pretrain", "data.multiturn.enable"})
 _ACTOR = "actor_rollout_ref.actor"
-_ESTIMATOR = "algorithm.adv_estimator"
+_ESTIMATOR, _TURNS = "algorithm.adv_estimator", "actor_rollout_ref.rollout.multi_turn.enable"
 # In config/sft_trainer.yaml of 0.5.0; the mini-batch of PPO in ppo_trainer.yaml has as many.
 _BATCH, _MICRO_BATCH = 256, 4
 # Options that name a folder of configs beside verl's own.
@@ -68,7 +74,7 @@ _FOLDERS = frozenset({"config_path", "cp", "config_dir", "cd"})
 # What a config says of the trainer itself; on a command line it is seen with what verl has where nobody asks.
 _OF_CONFIG: Feeds = {
     **FEEDS,
-    _ESTIMATOR: Feed("training.method", {"grpo": "grpo"}, given="ppo"),
+    _ESTIMATOR: (Feed("training.method", {"grpo": "grpo"}, given="ppo"), FEEDS[_ESTIMATOR]),
     f"{_ACTOR}.loss_agg_mode": Feed("training.loss_type"),
 }
 
@@ -113,8 +119,7 @@ def stated(trainer: str, overrides: Mapping[str, object]) -> dict[str, str | int
         "optimizer.scheduler": _schedule(trainer, overrides),
         "training.gradient_accumulation_steps": _actor_micro_batches(trainer, overrides),
         "training.critic_accumulation_steps": _critic_micro_batches(trainer, overrides),
-        # The examples of these are conversations, whatever the command line says.
-        "data.multi_turn": True if trainer in _ENGINES else None,
+        "data.multi_turn": _multi_turn(trainer, overrides),
     }
     return {key: value for key, value in said.items() if value is not None}
 
@@ -123,6 +128,13 @@ def _method(trainer: str, overrides: Mapping[str, object]) -> str:
     if trainer == SFT or trainer in _ENGINES:
         return "sft"
     return "grpo" if overrides.get(_ESTIMATOR) == "grpo" else "ppo"
+
+
+def _multi_turn(trainer: str, overrides: Mapping[str, object]) -> bool | None:
+    """Are there conversations? The examples of some trainers are, and rollouts of the others where it is asked for."""
+    if trainer in _ENGINES:
+        return True
+    return None if trainer == SFT or _TURNS in overrides else False
 
 
 def _dynamic_critic(overrides: Mapping[str, object]) -> bool | None:
