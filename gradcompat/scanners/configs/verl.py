@@ -16,6 +16,7 @@ from gradcompat.startup.lazy_dataclasses import replace
 _LORA = Feed("peft.method", {"0": "none"}, given="lora")
 _STRATEGY = Feed("distributed.strategy", {"fsdp": "fsdp", "fsdp2": "fsdp", "megatron": "megatron_lm"})
 _MEGATRON = Feed("distributed.strategy", given="megatron_lm")  # options that its other engine does not have
+_ADVANTAGES = Feed("training.advantage_estimator")
 _FSDP = Feed("fsdp.version", {"fsdp": 1, "fsdp2": 2}, only=True)
 
 FEEDS: Feeds = {
@@ -51,7 +52,7 @@ FEEDS: Feeds = {
     "actor_rollout_ref.actor.ulysses_sequence_parallel_size": Feed(
         "distributed.sequence_split", dict.fromkeys(SEVERAL, "ulysses"), only=True
     ),
-    "algorithm.adv_estimator": Feed("training.advantage_estimator"),
+    "algorithm.adv_estimator": _ADVANTAGES,
     "data.shuffle": Feed("data.shuffle"),
     "data.sampler.class_path": Feed("data.own_sampler", {"null": False}, given=True),
     "trainer.total_epochs": Feed("training.num_train_epochs"),
@@ -74,7 +75,7 @@ _FOLDERS = frozenset({"config_path", "cp", "config_dir", "cd"})
 # What a config says of the trainer itself; on a command line it is seen with what verl has where nobody asks.
 _OF_CONFIG: Feeds = {
     **FEEDS,
-    _ESTIMATOR: (Feed("training.method", {"grpo": "grpo"}, given="ppo"), FEEDS[_ESTIMATOR]),
+    _ESTIMATOR: (Feed("training.method", {"grpo": "grpo"}, given="ppo"), _ADVANTAGES),
     f"{_ACTOR}.loss_agg_mode": Feed("training.loss_type"),
 }
 
