@@ -16,6 +16,7 @@ from gradcompat.startup.lazy_dataclasses import replace
 _LORA = Feed("peft.method", {"0": "none"}, given="lora")
 _STRATEGY = Feed("distributed.strategy", {"fsdp": "fsdp", "fsdp2": "fsdp", "megatron": "megatron_lm"})
 _MEGATRON = Feed("distributed.strategy", given="megatron_lm")  # options that its other engine does not have
+_ULYSSES = Feed("distributed.sequence_split", dict.fromkeys(SEVERAL, "ulysses"), only=True)
 _ADVANTAGES = Feed("training.advantage_estimator")
 _FSDP = Feed("fsdp.version", {"fsdp": 1, "fsdp2": 2}, only=True)
 
@@ -49,9 +50,8 @@ FEEDS: Feeds = {
     "actor_rollout_ref.model.lora.merge": Feed("training.vllm_enable_lora", {"true": False, "false": True}),
     "actor_rollout_ref.rollout.multi_turn.enable": Feed("data.multi_turn"),
     "actor_rollout_ref.model.use_fused_kernels": Feed("training.fused_log_probs"),
-    "actor_rollout_ref.actor.ulysses_sequence_parallel_size": Feed(
-        "distributed.sequence_split", dict.fromkeys(SEVERAL, "ulysses"), only=True
-    ),
+    "actor_rollout_ref.actor.ulysses_sequence_parallel_size": _ULYSSES,
+    "actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size": _ULYSSES,
     "algorithm.adv_estimator": _ADVANTAGES,
     "data.shuffle": Feed("data.shuffle"),
     "data.sampler.class_path": Feed("data.own_sampler", {"null": False}, given=True),
