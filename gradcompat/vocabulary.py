@@ -98,6 +98,8 @@ KEYS: dict[str, Key] = {
         "bool", "verl's engines that sample have GPUs of their own, and get the weights through a checkpoint engine"
     ),
     "training.free_cache_engine": Key("bool", "verl's engines give their memory back while the model trains"),
+    "training.advantage_estimator": Key("str", "how advantages are estimated: gae, grpo, rloo, reinforce_plus_plus, …"),
+    "training.fused_log_probs": Key("bool", "verl's fused kernels compute log-probabilities: use_fused_kernels"),
     "training.critic_accumulation_steps": Key("int", "micro-batches in one step of PPO's critic; 0 without one"),
     "training.dynamic_critic": Key("bool", "verl's critic gets micro-batches of about as many tokens, not samples"),
     "training.vllm_tensor_parallel": Key("int", "GPUs that share one vLLM of the training processes"),
@@ -175,7 +177,7 @@ KEYS: dict[str, Key] = {
     "optimizer.weight_decay": Key("float", "weight decay of the optimizer"),
     "distributed.strategy": Key("str", "none, ddp, dp, fsdp, deepspeed, tensor_parallel, context_parallel, pipeline"),
     "distributed.sequence_split": Key(
-        "str", "how accelerate's processes share the tokens of a sequence: context_parallel, ulysses"
+        "str", "how processes of accelerate or verl share the tokens of a sequence: context_parallel, ulysses"
     ),
     "distributed.processes": Key("int", "number of training processes"),
     "distributed.backend": Key("str", "nccl, gloo, mpi"),
@@ -235,7 +237,7 @@ KEYS: dict[str, Key] = {
     "data.videos": Key("bool", "messages bring videos beside their text"),
     "data.conversational": Key("bool", "samples are lists of messages, which a trainer puts through a chat template"),
     "data.truncated": Key("bool", "a trainer cuts off what is longer than its max_length"),
-    "data.multi_turn": Key("bool", "examples are conversations of several turns"),
+    "data.multi_turn": Key("bool", "examples or rollouts are conversations of several turns"),
     "files.dataset_of_4": Key("bool", "the data set that is read was saved with lists as datasets 4 writes them"),
     "files.tokenizer_of_5": Key("bool", "the tokenizer that is read was saved in the form of transformers 5"),
     "files.newer_release": Key("bool", "weights, tokenizer or data were written by a newer release than reads them"),

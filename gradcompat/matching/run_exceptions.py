@@ -11,6 +11,7 @@ from gradcompat.presumptions.engines import FRAMEWORK_KEY
 from gradcompat.presumptions.replaced import (
     ANY_STEP_KEY,
     DIVIDED_BY_STEPS,
+    FORWARD_KEY,
     METHOD_KEY,
     OF_STEP,
     OF_TRAINER,
@@ -18,8 +19,9 @@ from gradcompat.presumptions.replaced import (
     OWN_STEP_KEY,
     REPLACED,
 )
+from gradcompat.terms.class_facts import MODEL_KEY
 from gradcompat.terms.symbol_patterns import met_by, name_of, truth_of_use
-from gradcompat.terms.term_keys import GUARDED_KEY
+from gradcompat.terms.term_keys import GUARDED_KEY, key_of
 from gradcompat.truth import Certainty, Truth
 
 IMPORT = "import"  # the category of what keeps packages from being imported together
@@ -53,6 +55,11 @@ def _own_step(combination: Combination, issue: Issue, view: View) -> Iterator[Ve
     # A record that asks for the method is about the trainers of that method.
     if not own and METHOD_KEY not in asked and all(setting.value in DIVIDED_BY_STEPS for setting in methods):
         own = [*methods]
+    # A record that lists classes counts on what they say themselves, which a run may take back.
+    refused = view.stated(FORWARD_KEY)
+    lists = any(key_of(term) == MODEL_KEY for term in combination.terms)
+    if not own and lists and all(setting.value is False for setting in refused):
+        own = [*refused] if {term.name for term in combination.packages} == {"transformers"} else []
     framework = asked.get(FRAMEWORK_KEY)
     of_trainer = framework is not None and OF_TRAINER.issuperset(map(str, framework.values))
     if own and of_trainer and ANY_STEP_KEY not in asked:

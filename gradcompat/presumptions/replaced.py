@@ -16,6 +16,8 @@ OF_STEP = frozenset({"gradient-scale"})
 # (model_accepts_loss_kwargs at the tag v0.15.2); that earlier releases did not has records of its own.
 METHOD_KEY = "training.method"
 DIVIDED_BY_STEPS = frozenset({"dpo", "kto", "cpo", "grpo"})
+# What a Trainer is told that no model of the run counts labels, or a model says so itself: it divides by the steps.
+FORWARD_KEY = "model.forward_takes_kwargs"
 # What an own step has as well: the last one of an epoch, which has fewer micro-batches.
 ANY_STEP_KEY = "data.partial_last_step"
 OF_TRAINER = frozenset({"transformers.Trainer", "trl"})

@@ -655,7 +655,7 @@ USUAL: dict[str, Usual] = {
         feature="lr_scheduler_kwargs on the command line",
         reason="most schedules need none",
     ),
-    "distributed.sequence_split": Usual(feature="context or sequence parallelism of accelerate", reason=_RARE),
+    "distributed.sequence_split": Usual(feature="context or sequence parallelism", reason=_RARE),
     "deepspeed.forces_cpu_optimizer": Usual(
         values=((True, 1.0),),
         taking="zero_force_ds_cpu_optimizer is left on",
@@ -748,6 +748,18 @@ USUAL: dict[str, Usual] = {
         taking="verl's engines give their memory back while the model trains",
         feature="free_cache_engine=False of verl",
         reason="the default of verl in 0.5.0, 0.6.1, 0.7.0 and 0.8.0",
+    ),
+    "training.advantage_estimator": Usual(
+        values=(("grpo", 1.0),),
+        taking="advantages are those of GRPO, or of PPO with a critic",
+        feature="another estimator of advantages",
+        reason="most runs have one of the two",
+    ),
+    "training.fused_log_probs": Usual(
+        values=((False, 1.0),),
+        taking="verl computes log-probabilities from logits",
+        feature="use_fused_kernels of verl",
+        reason="the default of verl",
     ),
     "training.critic_accumulation_steps": Usual(
         values=((1, 0.3), (4, 0.7)),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
-from gradcompat.model.environment import Setting
+from gradcompat.model.environment import Location, Setting
+from gradcompat.model.release_question import ReleaseQuestion
 from gradcompat.scanners.configs import training_arguments
 from gradcompat.scanners.configs.adapter_folders import is_below, is_of_stage
 from gradcompat.scanners.configs.flat import Config, key_places, read_config, run_of, settings_of
+from gradcompat.scanners.configs.model_names import architecture_of, presumed_architecture_of
 from gradcompat.scanners.configs.tool_defaults import imports_of, left_to_tool
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import replace
@@ -99,6 +102,10 @@ _OF_ITS_OWN = (
 _BESIDE = (*_OF_ITS_OWN[1:], f"transformers.{_ARGUMENTS}")
 # What LLaMA-Factory (0.9.4) declares itself since transformers 5.0.0 does not.
 _TAKEN_BACK = frozenset({"overwrite_output_dir"})
+# Templates of models that see or hear, which alone have a processor (data/template.py in 0.9.5).
+_OF_PROCESSOR = re.compile(
+    r"llava|_vl(?:_|$)|_omni|_audio|minicpm_[vo]|paligemma|pixtral|mllama|llama4|gemma3n|glm\S*v$"
+)
 # Switches that put another optimizer in the place of the one that `optim` names.
 _REPLACED = ("use_galore", "use_apollo", "use_badam", "use_adam_mini", "use_muon")
 
@@ -119,6 +126,7 @@ def scan(document: Document) -> Context:
     if "adapter_name_or_path" in top:
         place = next(place for key, place in key_places(config).items() if key == "adapter_name_or_path")
         settings.append(Setting(key="training.resumed_adapter_alone", value=resumes_alone(top), location=place))
+    settings += refused_counts(top, key_places(config).get("stage"))
     if top.get("freeze_extra_modules") is not None:
         settings = [setting for setting in settings if setting.key != "training.frozen_embeddings"]
     if not _MEGATRON.isdisjoint(top):  # which has arguments of its own
@@ -142,6 +150,25 @@ def resumes_alone(top: Mapping[str, object]) -> bool:
     adapts = top.get("finetuning_type", "lora") == "lora"
     anew = str(top.get("create_new_adapter") or False).lower() in ("true", "1")
     return compares and alone and adapts and not anew and top.get("ref_model") is None
+
+
+def refused_counts(top: Mapping[str, object], place: Location | None) -> list[Setting]:
+    """What its trainers tell the Trainer of a model that has a processor: that it counts no labels.
+
+    They set model_accepts_loss_kwargs = False in the stages pt and sft from 0.9.3 on, not in 0.9.2.
+    """
+    name, template = top.get("model_name_or_path"), top.get("template")
+    classes = (architecture_of(name) or presumed_architecture_of(name) or ()) if isinstance(name, str) else ()
+    sees = any(one.endswith("ForConditionalGeneration") for one in classes)
+    if place is None or top.get("stage") not in ("pt", "sft") or not (sees or _OF_PROCESSOR.search(str(template))):
+        return []
+    key, since = "model.forward_takes_kwargs", ReleaseQuestion(package="llamafactory", operator=">=", literal="0.9.3")
+    told = [Setting(key=key, value=False, location=place, where=(since,))]
+    if any("Llava" in one for one in classes):
+        # What these classes say themselves: a question where LLaMA-Factory's release is not listed.
+        takes = ReleaseQuestion(package="transformers", operator=">=", literal="4.49.0")
+        told.append(Setting(key=key, value=True, location=place, where=(since.opposite, takes)))
+    return told
 
 
 def _arguments(config: Config) -> Iterator[CodeUse]:

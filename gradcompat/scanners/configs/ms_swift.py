@@ -26,6 +26,7 @@ FEEDS: Feeds = {
     "rlhf_type": Feed("training.method", {"rm": "reward", "simpo": "cpo"}),
     "task_type": Feed("training.method", {"generative_reranker": "generative_reranker"}, only=True),
     "padding_side": Feed("data.padding_side"),
+    "train_dataloader_shuffle": Feed("data.shuffle"),
     "vllm_enable_lora": Feed("training.vllm_enable_lora"),
     "router_aux_loss_coef": Feed("model.output_router_logits", {"0": False, "0.0": False}, given=True),
     "sleep_level": Feed("training.vllm_sleep_level"),
@@ -57,7 +58,7 @@ MEGATRON: Feeds = {
         name: FEEDS[name]
         for name in (
             *("model", "tuner_type", "train_type", "rlhf_type", "packing", "padding_free", "max_length", "seed"),
-            *("bf16", "fp16"),
+            *("bf16", "fp16", "streaming", "num_train_epochs"),
         )
     },
     "torch_dtype": Feed("precision.mode", {"bfloat16": "bf16", "float16": "fp16", "float32": "no"}, only=True),

@@ -18,10 +18,12 @@ FEEDS: Feeds = {
     "lora_rank": Feed("peft.method", {"0": "none"}, given="lora"),
     "load_in_4bit": Feed("quantization.method", {"true": "bitsandbytes"}, only=True),
     "temperature": Feed("training.temperature"),
+    "advantage_estimator": Feed("training.advantage_estimator"),
 }
 
 _METHODS = {"train_sft": "sft", "train_dpo": "dpo", "train_kto": "kto", "train_rm": "reward"}
 _PPO = frozenset({"train_ppo", "train_ppo_ray"})
+_MICRO_BATCH = 4  # of PPO, in 0.3.7, 0.7.1 and 0.9.10
 _TEMPERATURE = 1.0  # cli/train_ppo_ray.py in 0.3.7, 0.5.9, 0.6.1 and 0.9.10
 
 
@@ -31,6 +33,9 @@ def stated(module: str, given: Mapping[str, object]) -> dict[str, str | float]:
         "training.framework": "openrlhf",
         "training.method": _method(module, given),
         "training.temperature": None if module not in _PPO or "temperature" in given else _TEMPERATURE,
+        "training.per_device_train_batch_size": None
+        if module not in _PPO or "micro_train_batch_size" in given
+        else _MICRO_BATCH,
         "data.multi_turn": None if module != "train_sft" else "multiturn" in given,
         "training.packing": None if module != "train_sft" or "packing_samples" in given else False,
     }

@@ -10,12 +10,14 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.configs.flat import Config, read_config, run_of, settings_of
 from gradcompat.scanners.configs.nested import stated as stated_by
-from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.scanners.key_mapping import SEVERAL, Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import replace
 
 _LORA = Feed("peft.method", {"0": "none"}, given="lora")
 _STRATEGY = Feed("distributed.strategy", {"fsdp": "fsdp", "fsdp2": "fsdp", "megatron": "megatron_lm"})
 _MEGATRON = Feed("distributed.strategy", given="megatron_lm")  # options that its other engine does not have
+_ULYSSES = Feed("distributed.sequence_split", dict.fromkeys(SEVERAL, "ulysses"), only=True)
+_ADVANTAGES = Feed("training.advantage_estimator")
 _FSDP = Feed("fsdp.version", {"fsdp": 1, "fsdp2": 2}, only=True)
 
 FEEDS: Feeds = {
@@ -46,6 +48,11 @@ FEEDS: Feeds = {
         "training.separate_rollout", {"naive": False}, given=True
     ),
     "actor_rollout_ref.model.lora.merge": Feed("training.vllm_enable_lora", {"true": False, "false": True}),
+    "actor_rollout_ref.rollout.multi_turn.enable": Feed("data.multi_turn"),
+    "actor_rollout_ref.model.use_fused_kernels": Feed("training.fused_log_probs"),
+    "actor_rollout_ref.actor.ulysses_sequence_parallel_size": _ULYSSES,
+    "actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size": _ULYSSES,
+    "algorithm.adv_estimator": _ADVANTAGES,
     "data.shuffle": Feed("data.shuffle"),
     "data.sampler.class_path": Feed("data.own_sampler", {"null": False}, given=True),
     "trainer.total_epochs": Feed("training.num_train_epochs"),
@@ -60,7 +67,7 @@ _ENGINES = ("sft_trainer", "sft_trainer_ray")  # which take conversations alone
 # Keys of its SFT trainer's config that no other tool has.
 _OF_SFT = frozenset({"model.partial_pretrain", "data.multiturn.enable"})
 _ACTOR = "actor_rollout_ref.actor"
-_ESTIMATOR = "algorithm.adv_estimator"
+_ESTIMATOR, _TURNS = "algorithm.adv_estimator", "actor_rollout_ref.rollout.multi_turn.enable"
 # In config/sft_trainer.yaml of 0.5.0; the mini-batch of PPO in ppo_trainer.yaml has as many.
 _BATCH, _MICRO_BATCH = 256, 4
 # Options that name a folder of configs beside verl's own.
@@ -69,7 +76,7 @@ _OWN_FOLDER = frozenset({"config", "./config"})  # which is that of verl, as Hyd
 # What a config says of the trainer itself; on a command line it is seen with what verl has where nobody asks.
 _OF_CONFIG: Feeds = {
     **FEEDS,
-    _ESTIMATOR: Feed("training.method", {"grpo": "grpo"}, given="ppo"),
+    _ESTIMATOR: (Feed("training.method", {"grpo": "grpo"}, given="ppo"), _ADVANTAGES),
     f"{_ACTOR}.loss_agg_mode": Feed("training.loss_type"),
 }
 
@@ -116,8 +123,7 @@ def stated(trainer: str, overrides: Mapping[str, object]) -> dict[str, str | int
         "optimizer.scheduler": _schedule(trainer, overrides),
         "training.gradient_accumulation_steps": _actor_micro_batches(trainer, overrides),
         "training.critic_accumulation_steps": _critic_micro_batches(trainer, overrides),
-        # The examples of these are conversations, whatever the command line says.
-        "data.multi_turn": True if trainer in _ENGINES else None,
+        "data.multi_turn": _multi_turn(trainer, overrides),
     }
     return {key: value for key, value in said.items() if value is not None}
 
@@ -126,6 +132,13 @@ def _method(trainer: str, overrides: Mapping[str, object]) -> str:
     if trainer == SFT or trainer in _ENGINES:
         return "sft"
     return "grpo" if overrides.get(_ESTIMATOR) == "grpo" else "ppo"
+
+
+def _multi_turn(trainer: str, overrides: Mapping[str, object]) -> bool | None:
+    """Are there conversations? The examples of some trainers are, and rollouts of the others where it is asked for."""
+    if trainer in _ENGINES:
+        return True
+    return None if trainer == SFT or _TURNS in overrides else False
 
 
 def _dynamic_critic(overrides: Mapping[str, object]) -> bool | None:

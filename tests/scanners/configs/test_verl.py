@@ -33,6 +33,7 @@ def test_what_a_config_says() -> None:
         (14, "training.use_vllm", True),
         (15, "training.temperature", 0.7),
         (17, "training.method", "grpo"),
+        (17, "training.advantage_estimator", "grpo"),
         (19, "training.num_train_epochs", 2),
         (20, "training.resume_from_checkpoint", False),
     ]
