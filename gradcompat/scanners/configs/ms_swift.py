@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
+from gradcompat.model.environment import Setting
 from gradcompat.scanners.configs import training_arguments
-from gradcompat.scanners.configs.flat import read_config, run_of, settings_of
+from gradcompat.scanners.configs.flat import key_places, read_config, run_of, settings_of
 from gradcompat.scanners.configs.tool_defaults import imports_of, left_to_tool
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import replace
@@ -97,5 +100,13 @@ def scan(document: Document) -> Context:
             config, entries=tuple(entry for entry in config.entries if entry.name != "bnb_4bit_use_double_quant")
         )
     settings, skipped = settings_of(config, FEEDS)
+    if streams_in_order(top):
+        settings.append(Setting(key="data.shuffle", value=False, location=key_places(config)["dataset_shuffle"]))
     context = run_of(config, "ms-swift", [*settings, *left_to_tool("ms-swift", settings)], skipped)
     return replace(context, imported=imports_of("ms-swift", top))
+
+
+def streams_in_order(given: Mapping[str, object]) -> bool:
+    """Does a stream come in its own order? Its loader shuffles nothing, whatever is said of that one elsewhere."""
+    said = {name: str(given.get(name)).lower() for name in ("streaming", "dataset_shuffle")}
+    return said == {"streaming": "true", "dataset_shuffle": "false"} and "train_dataloader_shuffle" not in given

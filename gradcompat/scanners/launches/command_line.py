@@ -290,6 +290,8 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         stated = {"training.method": launch.subcommand} if task == "causal_lm" else {}
         driver = "megatron" if launch.tool == "megatron" else "transformers.Trainer"
         stated = {"training.framework": driver, **stated}
+        if ms_swift.streams_in_order(_values(launch)):
+            stated["data.shuffle"] = False
     elif launch.tool == "megatron":
         stated = {"training.framework": "megatron"}
     elif launch.tool == "torchtune":

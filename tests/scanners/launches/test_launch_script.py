@@ -362,6 +362,7 @@ def test_a_config_that_the_script_writes() -> None:
             [
                 ("training.framework", "verl", "1:11", None),
                 ("training.method", "ppo", "1:11", None),
+                ("distributed.strategy", "megatron_lm", "1:11", None),
                 ("data.multi_turn", False, "1:11", None),
             ],
         ),
