@@ -13,11 +13,13 @@ from gradcompat.presumptions.replaced import (
     DIVIDED_BY_STEPS,
     FORWARD_KEY,
     METHOD_KEY,
+    OF_LOGITS,
     OF_STEP,
     OF_TRAINER,
     OF_TRAINING,
     OWN_STEP_KEY,
     REPLACED,
+    RETURNED_LOSS_KEY,
 )
 from gradcompat.terms.class_facts import MODEL_KEY
 from gradcompat.terms.symbol_patterns import met_by, name_of, truth_of_use
@@ -31,6 +33,7 @@ def exceptions_of(combination: Combination, issue: Issue, view: View) -> Iterato
     """What the run keeps from applying, though no term asks for it."""
     yield from _replaced(combination, issue, view)
     yield from _own_step(combination, issue, view)
+    yield from _of_logits(combination, view)
     yield from _guarded(combination, issue, view)
 
 
@@ -65,6 +68,18 @@ def _own_step(combination: Combination, issue: Issue, view: View) -> Iterator[Ve
     if own and of_trainer and ANY_STEP_KEY not in asked:
         verdict = Verdict(Certainty.OPEN, "the Trainer's own training_step runs", OWN_STEP_KEY, own[0].location)
         yield with_presumption(verdict, view.presumer.of_own_step())
+
+
+def _of_logits(combination: Combination, view: View) -> Iterator[Verdict]:
+    """What a record says of the loss that a model returns, where TRL's trainer does not ask for it."""
+    asked = {term.key: term for term in combination.terms if isinstance(term, SettingTerm)}
+    loss, methods = asked.get(RETURNED_LOSS_KEY), view.stated(METHOD_KEY)
+    if view.presumer is None or loss is None or loss.values != (True,) or METHOD_KEY in asked or not methods:
+        return
+    by_trl = all(setting.value == "trl" for setting in view.stated(FRAMEWORK_KEY))
+    if by_trl and all(setting.value in OF_LOGITS for setting in methods):
+        verdict = Verdict(Certainty.OPEN, "the trainer takes the model's loss", METHOD_KEY, methods[0].location)
+        yield with_presumption(verdict, view.presumer.of_returned_loss())
 
 
 def _guarded(combination: Combination, issue: Issue, view: View) -> Iterator[Verdict]:

@@ -469,6 +469,10 @@ class Presumer:
         """The Trainer's `training_step`, where the program overrides it."""
         return Presumed(certainty=Certainty.PRESUMED_NO, feature="the Trainer's own training_step")
 
+    def of_returned_loss(self) -> Presumed:
+        """The loss that a model returns, where the trainer takes its logits."""
+        return Presumed(certainty=Certainty.PRESUMED_NO, feature="a trainer that takes the model's loss")
+
     def of_guarded(self, name: str) -> Presumed:
         """A name that the code can do without."""
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{name} where nothing catches that it is missing")

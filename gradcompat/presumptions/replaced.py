@@ -16,6 +16,9 @@ OF_STEP = frozenset({"gradient-scale"})
 # (model_accepts_loss_kwargs at the tag v0.15.2); that earlier releases did not has records of its own.
 METHOD_KEY = "training.method"
 DIVIDED_BY_STEPS = frozenset({"dpo", "kto", "cpo", "grpo"})
+# With these TRL takes the model's logits alone, and computes the loss itself (trainers of 0.25.1 and 0.28.0).
+OF_LOGITS = frozenset({"dpo", "kto", "cpo", "orpo", "grpo", "rloo"})
+RETURNED_LOSS_KEY = "model.returns_loss"
 # What a Trainer is told that no model of the run counts labels, or a model says so itself: it divides by the steps.
 FORWARD_KEY = "model.forward_takes_kwargs"
 # What an own step has as well: the last one of an epoch, which has fewer micro-batches.
