@@ -145,6 +145,13 @@ def _compiled(found: Findings, step: Step, call: ast.Call) -> None:
             found.state(step, "training.compile_backend", backend if isinstance(backend, str) else None, at=word)
 
 
+def _attention(found: Findings, step: Step, call: ast.Call) -> None:
+    """``model.set_attn_implementation("eager")``, which takes the place of what the model was loaded with."""
+    attention = found.names.literal(argument_of(call, "attn_implementation", 0), step.scope)
+    stated = attention if isinstance(attention, str) else None
+    found.state(step, "model.attn_implementation", stated, at=call)
+
+
 def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     last = name.rpartition(".")[2]
     one = known(name)
@@ -342,6 +349,8 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         found.hooks.append(step)
     elif method == "to" and [found.names.literal(argument, step.scope) for argument in call.args[:1]] == ["mps"]:
         found.state(step, "host.device", "mps", at=call)
+    elif method == "set_attn_implementation":
+        _attention(found, step, call)
     elif method == "requires_grad_":
         literals = [found.names.literal(argument, step.scope) for argument in call.args]
         if literals == [False] and EMBEDDINGS.search(text(called.value)):

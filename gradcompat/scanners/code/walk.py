@@ -73,8 +73,11 @@ def _following(step: Step, tree: ast.Module, names: Names) -> Iterator[Step]:
                 if way is not never:
                     yield from (Step(statement, scope, function, branch or way is None) for statement in statements)
         case ast.IfExp(test=test, body=then, orelse=instead):
+            way = taken(test, scope, names)
             yield Step(test, scope, function, branch)
-            yield from (Step(expression, scope, function, True) for expression in (then, instead))
+            for expression, never in ((then, False), (instead, True)):
+                if way is not never:
+                    yield Step(expression, scope, function, branch or way is None)
         case ast.BoolOp(values=[first, *others]):
             yield Step(first, scope, function, branch)
             yield from (Step(other, scope, function, True) for other in others)
@@ -112,6 +115,23 @@ def taken(test: ast.expr, scope: Scope, names: Names) -> bool | None:
         case ast.Constant() | ast.Name() | ast.UnaryOp(op=ast.Not()):
             value = names.literal(test, scope)
             return bool(value) if isinstance(value, int) else None
+        case ast.Compare(left=ast.Name() as left, ops=[operator], comparators=[right]):
+            return _compared(names.literal(left, scope), operator, names.literal(right, scope))
+    return None
+
+
+def _compared(left: object, operator: ast.cmpop, right: object) -> bool | None:
+    """What comes of a comparison of a text: ``device == "cuda"`` below ``device = "mps"``."""
+    if isinstance(left, str):
+        match operator, right:
+            case (ast.Eq(), str()):
+                return left == right
+            case (ast.NotEq(), str()):
+                return left != right
+            case (ast.In(), tuple() | list()):
+                return left in right
+            case (ast.NotIn(), tuple() | list()):
+                return left not in right
     return None
 
 

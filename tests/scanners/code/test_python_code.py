@@ -702,6 +702,10 @@ def test_workers_of_the_data_loaders(body: str, workers: int | None) -> None:
         ("N = 7\nvars()[name] = 8\nA(seed=N)", None),
         ("N = 7\nprint(vars(args))\nA(seed=N)", 7),
         ("A(seed=7) if x else A()", None),
+        ("D = 'mps'\nA(seed=7) if D == 'mps' else A(seed=8)", 7),
+        ("D = 'mps'\nif D in ('cuda', 'cpu'):\n    A(seed=8)\nelse:\n    A(seed=7)", 7),
+        ("D = 'mps'\nif D not in ('cuda', name):\n    A(seed=7)", None),
+        ("def f(d='mps'):\n    if d != 'cuda':\n        A(seed=7)", None),
         ("def f():\n    global N\n    N = 8\nN = 7\nA(seed=N)", None),
     ],
 )
