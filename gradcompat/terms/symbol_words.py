@@ -62,6 +62,8 @@ _IN_WORDS = {
     "interleave_datasets.of_shuffled": "a mixture of shuffled streams",
     "DataLoader.of_drawn_streams": "a data loader over streams that are drawn from by probabilities",
     "skip.of_split": "a skip behind split_dataset_by_node",
+    "log.at_epoch_end": "a value that is logged at the end of an epoch",
+    "log_dict.at_epoch_end": "values that are logged at the end of an epoch",
     "LightningModule.no_grad": "a pass without gradients inside a training step",
     "LightningModule.no_validation": "modules without a validation",
     "LightningModule.torchs_scheduler": "a schedule of torch's in configure_optimizers",
