@@ -64,6 +64,7 @@ _IN_WORDS = {
     "skip.of_split": "a skip behind split_dataset_by_node",
     "log.at_epoch_end": "a value that is logged at the end of an epoch",
     "log_dict.at_epoch_end": "values that are logged at the end of an epoch",
+    "training_step.from_outside": "a training_step that a loop calls",
     "LightningModule.no_grad": "a pass without gradients inside a training step",
     "LightningModule.no_validation": "modules without a validation",
     "LightningModule.torchs_scheduler": "a schedule of torch's in configure_optimizers",

@@ -113,6 +113,8 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
             found.symbol("evaluate.combine.arguments", call)
         if name in _LOGGING and _ends_epoch(step.scope):
             found.symbol(f"{name}.at_epoch_end", call)
+        if name.rpartition(".")[2] == "training_step" and not _is_on_itself(call):
+            found.call(f"{name}.from_outside()", call)
         if name.rpartition(".")[2] == "load_checkpoint" and is_loaded_late(call, found.names):
             found.symbol("load_checkpoint.after_training", call)
         if name in _DCP and _loads_no_optimizer(call, found.names, step.scope):
@@ -158,6 +160,14 @@ def _ends_epoch(scope: Scope | None) -> bool:
         if isinstance(scope.node, ast.FunctionDef) and scope.node.name.endswith("epoch_end"):
             return True
         scope = scope.parent
+    return False
+
+
+def _is_on_itself(call: ast.Call) -> bool:
+    """``self.training_step(batch, 0)`` and ``super().training_step(batch, 0)``, which a module calls within."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id="self") | ast.Call(func=ast.Name(id="super"))):
+            return True
     return False
 
 
