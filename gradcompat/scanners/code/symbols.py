@@ -22,6 +22,7 @@ from gradcompat.scanners.code.walk import Step
 # Methods of Python's own types, which say nothing.
 _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int) for name in dir(kind)) | {"parse_args"}
 _DCP = ("torch.distributed.checkpoint.load", "torch.distributed.checkpoint.state_dict_loader.load")
+_LOGGING = frozenset({"log", "log_dict"})
 _SAVING = frozenset({"save_model", "save_pretrained"})
 _LOADING = re.compile(
     r"transformers\.(?:\w+\.)*\w*(?:Model|For)\w*\.from_pretrained|sentence_transformers\.(?:\w+\.)*\w+(?:Encoder|Transformer)"
@@ -110,6 +111,10 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
         _kept_or_taken(found, step, call, name)
         if name.rpartition(".")[2] == "compute" and _computes_with_arguments(call, found.names, step.scope):
             found.symbol("evaluate.combine.arguments", call)
+        if name in _LOGGING and _ends_epoch(step.scope):
+            found.symbol(f"{name}.at_epoch_end", call)
+        if name.rpartition(".")[2] == "training_step" and not _is_on_itself(call):
+            found.call(f"{name}.from_outside()", call)
         if name.rpartition(".")[2] == "load_checkpoint" and is_loaded_late(call, found.names):
             found.symbol("load_checkpoint.after_training", call)
         if name in _DCP and _loads_no_optimizer(call, found.names, step.scope):
@@ -147,6 +152,23 @@ def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> No
         found.loaded.append((name, first, literal if isinstance(literal, str) else None, found.place(call)))
         if isinstance(literal, str):
             found.refers_to.append(f"{literal.rstrip('/')}/tokenizer_config.json")
+
+
+def _ends_epoch(scope: Scope | None) -> bool:
+    """Inside of ``on_validation_epoch_end``, where a value is logged once, whatever the batches were."""
+    while scope is not None:
+        if isinstance(scope.node, ast.FunctionDef) and scope.node.name.endswith("epoch_end"):
+            return True
+        scope = scope.parent
+    return False
+
+
+def _is_on_itself(call: ast.Call) -> bool:
+    """``self.training_step(batch, 0)`` and ``super().training_step(batch, 0)``, which a module calls within."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id="self") | ast.Call(func=ast.Name(id="super"))):
+            return True
+    return False
 
 
 def _loads_no_optimizer(call: ast.Call, names: Names, scope: Scope) -> bool:

@@ -23,6 +23,9 @@ def ways_of_computing(call: ast.Call, names: Names) -> Iterator[str]:
     groups = argument_of(call, "compute_groups")
     if isinstance(groups, ast.Constant) and groups.value is False:
         return
+    match argument_of(call, "metrics", 0):
+        case ast.List(elts=[_]) | ast.Tuple(elts=[_]) | ast.Dict(keys=[ast.expr()]):
+            return  # a single metric shares its state with none
     held = _held(call, names)
     loops: list[ast.For | ast.While] = [*names.nodes(ast.For), *names.nodes(ast.While)]
     functions = names.nodes(ast.FunctionDef)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import called_name, calls_behind
+from gradcompat.scanners.code.regions import end, start
 from gradcompat.scanners.code.syntax import argument_of
 
 _MIXING = frozenset({"interleave_datasets", "concatenate_datasets"})
@@ -33,15 +34,15 @@ def manners_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -
         steps = set(map(called_name, calls))
         if "shuffle" in steps:
             yield "of_shuffled"
-        if _SPLIT in steps:
+        if _SPLIT in steps and not any(map(_makes_table, calls)):
             yield from _split_of(calls)
     elif last == _SPLIT:
         shared = argument_of(call, "dataset", 0)
-        calls = list(calls_behind(shared, names, scope)) if shared is not None else []
-        steps = set(map(called_name, calls))
-        if _MIXING & steps:
+        behind = calls_behind(shared, names, scope) if shared is not None else ()
+        calls = [one for one in behind if not _stand_apart(one, call, names)]
+        if _MIXING & set(map(called_name, calls)):
             yield "of_mix"
-        elif _SPLIT in steps:
+        elif any(called_name(one) == _SPLIT and not _is_single(one) for one in calls):
             yield from _split_of(calls)
     elif last == "shuffle" and isinstance(call.func, ast.Attribute):
         if _MIXING & _steps(call.func.value, names, scope):
@@ -57,6 +58,33 @@ def _split_of(calls: Iterable[ast.Call]) -> Iterator[str]:
     yield "of_split"
     if any(map(_makes_stream, calls)):
         yield "of_split_stream"
+
+
+def _is_single(split: ast.Call) -> bool:
+    """A split into one part, which is the whole."""
+    size = argument_of(split, "world_size", 2)
+    return isinstance(size, ast.Constant) and size.value == 1
+
+
+def _stand_apart(first: ast.Call, second: ast.Call, names: Names) -> bool:
+    """Is one of two calls under an ``if`` and the other one under its ``else``?"""
+    for node in names.nodes(ast.If):
+        if node.orelse:
+            other = start(node.orelse[0])
+            inside = [start(node.body[0]) <= start(one) < end(node) for one in (first, second)]
+            if all(inside) and (start(first) < other) != (start(second) < other):
+                return True
+    return False
+
+
+def _makes_table(call: ast.Call) -> bool:
+    """``load_dataset("a")``, which streams nothing; a table of what a stream has given."""
+    match called_name(call):
+        case "load_dataset":
+            return all(word.arg is not None for word in call.keywords) and not _told(call, "streaming", 14)
+        case "from_list" | "from_dict" | "from_pandas":
+            return True
+    return False
 
 
 def _makes_stream(call: ast.Call) -> bool:
