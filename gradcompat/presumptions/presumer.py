@@ -506,7 +506,9 @@ class Presumer:
         meeting = met_by(called, symbols)
         met = next((name_of(call) for call in called if call in meeting), None)
         if met is not None:
-            return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"the program that calls {met} is run")
+            words = in_words(met)
+            program = f"the program with {words}" if words else f"the program that calls {met}"
+            return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"{program} is run")
         by_default = self._by_default(symbols)
         if by_default is not None:
             options, truth, place = by_default

@@ -37,3 +37,17 @@ def test_what_they_put_in_the_place_of_others(tmp_path: Path) -> None:
     placed = "huggingface_hub.cached_download = huggingface_hub.hf_hub_download\n"
     assert statuses(tmp_path, program.format(""), "GC-0105") == ["affected"]
     assert statuses(tmp_path, program.format(placed), "GC-0105") == ["dormant"]
+
+
+def test_what_a_scanner_has_found_is_said_in_words(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("datasets==3.6.0\ntorch==2.7.0\n", "utf-8")
+    (tmp_path / "look.py").write_text(
+        "import datasets\nimport torch.utils.data\n"
+        "a = datasets.load_dataset('a', streaming=True)\nb = datasets.load_dataset('b', streaming=True)\n"
+        "mixed = datasets.interleave_datasets([a, b], probabilities=[0.5, 0.5], seed=1)\n"
+        "for batch in torch.utils.data.DataLoader(mixed, num_workers=8):\n    print(batch)\n",
+        "utf-8",
+    )
+    (found,) = gradcompat.check(tmp_path, only=["GC-0386"]).findings
+    taken = " and ".join(assumption.sentence for assumption in found.finding.assumed)
+    assert "the program with a data loader over streams that are drawn from by probabilities is run" in taken
