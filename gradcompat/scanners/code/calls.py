@@ -128,6 +128,8 @@ LOADING: Feeds = {
     "router_aux_loss_coef": training_arguments.ROUTER_COEFFICIENT,
     "max_seq_length": Feed("data.sequence_length"),
 }
+# Of the config of a model that is made anew, or loaded with it.
+OF_CONFIG: Feeds = {name: LOADING[name] for name in ("output_router_logits", "router_aux_loss_coef")}
 _CHECKPOINTING_KWARGS = {"gradient_checkpointing_kwargs.use_reentrant": Feed("training.use_reentrant")}
 # In transformers from 5.23.0 on.
 _ACTIVATION_KWARGS = {"activation_checkpointing_kwargs.use_reentrant": Feed("training.use_reentrant")}
@@ -593,5 +595,6 @@ def feeds() -> Feeds:
             if one.states:
                 table[f".{name}()"] = tuple(Feed(key, given=value) for key, value in one.states.items())
     table.update({f"from_pretrained({argument})": feed for argument, feed in LOADING.items()})
+    table.update({f"MixtralConfig({argument})": feed for argument, feed in OF_CONFIG.items()})
     table.update({f"model({argument})": Feed(key, given=True) for argument, key in BATCH.items()})
     return table

@@ -8,7 +8,7 @@ import re
 from gradcompat.model.context import ConfigLookup, OptionDefault
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.code.arguments import Argument
-from gradcompat.scanners.code.calls import LOADING, Known
+from gradcompat.scanners.code.calls import LOADING, OF_CONFIG, Known
 from gradcompat.scanners.code.config_lookups import lookup
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.option_defaults import is_option
@@ -32,6 +32,8 @@ _LENGTH = "max_seq_length"  # only unsloth's loaders take it
 _POSITIONAL = ("pretrained_model_name_or_path",)
 _POSITIONAL_OF_UNSLOTH = (*_POSITIONAL, _LENGTH, "dtype", "load_in_4bit")
 _FEEDS = {name: feed for name, feed in LOADING.items() if name != _LENGTH}
+# A config that a model is made with: ``MixtralConfig(output_router_logits=True)``.
+_CONFIG = re.compile(r"transformers\.(?:\w+\.)*\w*Config(?:\.from_pretrained)?")
 
 
 def is_model(name: str) -> bool:
@@ -51,7 +53,7 @@ def makes_model(name: str) -> bool:
 
 
 def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
-    """What ``Class.from_pretrained(…)`` and ``Class.from_config(…)`` say, or a class that is called itself.
+    """What ``Class.from_pretrained(…)`` and ``Class.from_config(…)`` say, a class that is called itself, or a config.
 
     In a branch it is still the class of the run, as a name is: where another branch has another one, both are told.
     """
@@ -59,6 +61,9 @@ def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     always = step._replace(branch=False)
     if is_model(name):
         found.state(always, "model.architecture", (last,))
+        return
+    if _CONFIG.fullmatch(name):
+        found.feed(step, Known(frozenset(), OF_CONFIG), found.arguments(step, call))
         return
     owner = head.rpartition(".")[2]
     auto = _AUTO.fullmatch(owner)

@@ -927,6 +927,15 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             ],
         ),
         (
+            "from transformers import MixtralConfig as C, MixtralForCausalLM as M\nM(C(output_router_logits=True))",
+            [("model.architecture", ("MixtralForCausalLM",)), ("model.output_router_logits", True)],
+        ),
+        (
+            "from transformers import AutoConfig\n"
+            "AutoConfig.from_pretrained('m', output_router_logits=True, router_aux_loss_coef=0.0, use_cache=False)",
+            [("model.output_router_logits", False)],
+        ),
+        (
             "from deepspeed.pipe import PipelineModule\nPipelineModule(layers=layers, num_stages=2)",
             [("deepspeed.pipeline_stages", 2)],
         ),
