@@ -17,10 +17,10 @@ What a program puts into a setting of torch.compile (``torch._inductor.config.fa
 setting with that value.
 
 An argument that is left out has its default. One whose value cannot be read is not None and neither True nor False as
-``is`` asks; compared with a number, a flag or another argument it counts as what the pattern asks for: who passes it
-has a reason to. It is none of the texts that the condition leaves out; whether it is the one that the condition asks
-for is not known. Nor is anything known where the condition hangs on arguments that are put together elsewhere
-(``**options``), or on an option of the program's command line, whose default is presumed where no command is known.
+``is`` asks; in any other comparison it counts as what the pattern asks for: who passes it has a reason to. But whether
+it is one text (``name == "cosine"``) is not known. Nor is anything known where the condition hangs on arguments that
+are put together elsewhere (``**options``), or on an option of the program's command line, whose default is presumed
+where no command is known.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class _Arguments:
         self._open = False
 
     def judged(self, condition: ast.expr) -> Truth:
-        """The truth of the condition; what hangs on values that nobody can read is what it asks for, but for texts."""
+        """The truth of the condition; what hangs on values that nobody can read is what it asks for, but for one text."""
         found = self._truth(condition)
         return Truth.YES if found is Truth.UNKNOWN and not self._open else found
 
@@ -224,7 +224,7 @@ class _Arguments:
         if unread:
             if isinstance(operator, (ast.Is, ast.IsNot)):
                 return Truth.of(negated)
-            self._open = self._open or (not negated and (_names_text(left) or _names_text(right)))
+            self._open = self._open or (isinstance(operator, ast.Eq) and isinstance(right, str))
             return Truth.UNKNOWN
         match operator:
             case ast.Eq() | ast.NotEq() if left != right and (_has_unread(left) or _has_unread(right)):
@@ -240,11 +240,6 @@ class _Arguments:
             return Truth.of(_ORDERS[type(operator)](left, right))
         except TypeError:
             return Truth.NO
-
-
-def _names_text(value: Any) -> bool:
-    """Is it a text, or does it hold one? One of a schedule, a loss or a logger is one of many."""
-    return isinstance(value, str) or (isinstance(value, (list, tuple)) and any(isinstance(one, str) for one in value))
 
 
 def _asks_for_end(pattern: str, end: str) -> bool:
