@@ -146,7 +146,7 @@ class _Arguments:
         self._open = False
 
     def judged(self, condition: ast.expr) -> Truth:
-        """The truth of the condition; what hangs on values that cannot be read is what it asks for, but for one text."""
+        """The truth of a condition; what hangs on values that cannot be read is what it asks for, but for a text."""
         found = self._truth(condition)
         return Truth.YES if found is Truth.UNKNOWN and not self._open else found
 

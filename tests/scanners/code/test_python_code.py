@@ -2018,7 +2018,7 @@ def calls_of(text: str) -> SettingValue | None:
 )
 def test_of_a_path_that_is_put_together_the_end_is_read(path: str, told: str) -> None:
     text = f"import os\nfrom pathlib import Path\nfrom ultralytics import YOLO\nmade = root / 'a.onnx'\nYOLO({path})\n"
-    assert f"ultralytics.YOLO({told})" in calls_of(text)
+    assert f"ultralytics.YOLO({told})" in texts(calls_of(text))
 
 
 @pytest.mark.parametrize(("value", "told"), [("0.5", "0.5"), ("1", "1"), ("args.budget", "_1")])

@@ -6,6 +6,7 @@ import pytest
 
 from gradcompat.formats.document import Document
 from gradcompat.scanners.code import python_code
+from gradcompat.terms.comparison import texts
 
 _HEAD = "import torch\nfrom peft import get_peft_model\nfrom transformers import Trainer\n"
 _NET = "class Net(torch.nn.Module):\n    def __init__(self, encoder):\n        {}\n"
@@ -27,5 +28,5 @@ _NET = "class Net(torch.nn.Module):\n    def __init__(self, encoder):\n        {
 )
 def test_what_the_adapter_is_put_on(lines: str, on_part: bool) -> None:
     context = python_code.scan(Document("train.py", f"{_HEAD}{lines}\nTrainer(model=model).train()\n"))
-    symbols = {name for one in context.settings if one.key == "code.symbols" for name in one.value or ()}
+    symbols = {name for one in context.settings if one.key == "code.symbols" for name in texts(one.value)}
     assert ("peft.get_peft_model.on_part" in symbols) is on_part

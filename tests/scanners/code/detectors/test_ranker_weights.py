@@ -6,6 +6,7 @@ import pytest
 
 from gradcompat.formats.document import Document
 from gradcompat.scanners.code import python_code
+from gradcompat.terms.comparison import texts
 
 _HEAD = "from sentence_transformers.cross_encoder import CrossEncoder, CrossEncoderTrainer\n"
 _HALF = "CrossEncoder('a', model_kwargs={'torch_dtype': 'bfloat16'})"
@@ -27,5 +28,5 @@ _HALF = "CrossEncoder('a', model_kwargs={'torch_dtype': 'bfloat16'})"
 )
 def test_what_the_trainer_gets(lines: str, in_float: bool) -> None:
     context = python_code.scan(Document("train.py", f"{_HEAD}{lines}\nCrossEncoderTrainer(model=model).train()\n"))
-    symbols = {name for one in context.settings if one.key == "code.symbols" for name in one.value or ()}
+    symbols = {name for one in context.settings if one.key == "code.symbols" for name in texts(one.value)}
     assert ("sentence_transformers.CrossEncoderTrainer.float_weights" in symbols) is in_float
