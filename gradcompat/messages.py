@@ -140,7 +140,7 @@ def entry_text(package: Package) -> str:
     return f"{package.name}{specifier if len(specifier) <= _LONGEST_RANGE else specifier[:_LONGEST_RANGE] + '…'}"
 
 
-def used_text(symbol: str) -> str:
+def _used(symbol: str) -> str:
     """What a program uses: a name, a call with what is asked of its arguments, or words for what was made up."""
     name = name_of(symbol)
     asked = arguments_in_words(symbol) if is_call(symbol) else ""
@@ -162,9 +162,9 @@ def condition(term: Term, *, full: bool = False) -> str:
         case ModelTerm(classes=classes):
             return f"the model is {some(classes)}"
         case SymbolTerm(symbols=symbols):
-            return f"the code uses {some(tuple(map(used_text, symbols)))}"
+            return f"the code uses {some(tuple(map(_used, symbols)))}"
         case SymbolAbsentTerm(symbols=symbols):
-            return f"the code does not use {some(tuple(map(used_text, symbols)))}"
+            return f"the code does not use {some(tuple(map(_used, symbols)))}"
         case PythonTerm(versions=versions):
             return f"Python is {versions_text(versions)}"
         case PlatformTerm(platforms=platforms):

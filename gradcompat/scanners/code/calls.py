@@ -535,10 +535,10 @@ _WIDTH = re.compile(r"(?P<paged>Paged)?(?P<name>[A-Za-z]+?)(?P<bits>8|32)bit")
 _WIDE = frozenset({"Adagrad", "Adam", "AdamW", "AdEMAMix", "LAMB", "LARS", "Lion", "RMSprop", "SGD"})
 
 OPTIMIZER_ARGUMENTS = Known(frozenset(), _WEIGHTED)
-# What a loop of one's own says by how often it steps.
 # A data loader of a loop of one's own; what a literal says there is told of all loaders together.
 LOADERS = "torch.utils.data.DataLoader"
 LOADER = Known(frozenset(), {"num_workers": Feed("training.dataloader_num_workers")})
+# What a loop of one's own says by how often it steps.
 OWN_LOOP = Known(frozenset(), {"gradient_accumulation_steps": Feed("training.gradient_accumulation_steps")})
 
 

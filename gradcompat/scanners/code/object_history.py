@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.regions import end, start
+from gradcompat.scanners.code.syntax import is_on_lines_of, last_name
 
 _DEEPEST = 20
 _MAX_BINDINGS = 20
@@ -37,10 +38,7 @@ def calls_behind(node: ast.AST, names: Names, scope: Scope) -> Iterator[ast.Call
 
 def called_name(call: ast.Call) -> str:
     """The last part of what is called; empty where it has no name."""
-    match call.func:
-        case ast.Attribute(attr=name) | ast.Name(id=name):
-            return name
-    return ""
+    return last_name(call.func)
 
 
 def _sources(node: ast.AST, names: Names, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
@@ -121,7 +119,6 @@ def scope_of(node: ast.AST, names: Names) -> Scope:
     around = [
         scope
         for within, scope in names.scopes.items()
-        if isinstance(within, ast.FunctionDef)
-        and within.lineno <= getattr(node, "lineno", 0) <= (within.end_lineno or 0)
+        if isinstance(within, ast.FunctionDef) and is_on_lines_of(node, within)
     ]
     return max(around, key=lambda scope: getattr(scope.node, "lineno", 0), default=names.module)

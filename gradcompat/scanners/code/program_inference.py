@@ -84,8 +84,9 @@ _ADAPTED = ("peft", "adapter", "lora")
 _HALF = re.compile(r"(?:bf16|fp16)\s*=\s*True")
 _PRECISION_VARIABLE = "ACCELERATE_MIXED_PRECISION"  # who sets it says what the next arguments take
 _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
-# ``[t[i : i + block_size] for i in range(0, total_length, block_size)]`` and the labels of what it gives.
+# What may bring `fit` data for a validation.
 _OF_VALIDATION = re.compile(r"val_dataloader|[Dd]ata_?[Mm]odule|LightningCLI|instantiate")
+# ``[t[i : i + block_size] for i in range(0, total_length, block_size)]`` and the labels of what it gives.
 _CUT = re.compile(r"\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,")
 _ALL_COUNT = re.compile(r"""\[["']labels["']\]\s*=\s*\w+\[["']input_ids["']\]""")
 # Also what may bring one from elsewhere: engines, configs and checkpoints.

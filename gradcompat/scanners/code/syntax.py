@@ -111,6 +111,19 @@ def argument_of(call: ast.Call, name: str, position: int | None = None) -> ast.e
     return call.args[position]
 
 
+def last_name(node: ast.AST) -> str:
+    """``prepare`` of ``accelerator.prepare``; empty for what has no name."""
+    match node:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
+
+
+def is_on_lines_of(node: ast.AST, outer: ast.stmt) -> bool:
+    """Does a node stand in a statement, by its line?"""
+    return outer.lineno <= getattr(node, "lineno", 0) <= (outer.end_lineno or 0)
+
+
 def names_beside(call: ast.Call, assignments: Iterable[ast.Assign]) -> Iterator[ast.expr]:
     """The names that a call is given, and the targets that one of some assignments puts its value into."""
     given = (*call.args, *(word.value for word in call.keywords))

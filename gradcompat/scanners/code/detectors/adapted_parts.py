@@ -9,6 +9,7 @@ import ast
 import re
 
 from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.scanners.code.syntax import is_on_lines_of
 from gradcompat.scanners.code.walk import text
 
 _MODULE = re.compile(r"torch\.nn\.(?:\w+\.)*Module|transformers\.(?:\w+\.)*\w*(?:Model|For[A-Z]\w+)")
@@ -48,7 +49,7 @@ def adapts_part(call: ast.Call, names: Names, scope: Scope) -> bool:
 def _is_part(target: ast.Attribute, of_modules: list[ast.ClassDef]) -> bool:
     """``model.vit``, and ``self.encoder`` of a module; ``self.model`` of anything else is the whole model."""
     if isinstance(target.value, ast.Name) and target.value.id in ("self", "cls"):
-        return any(one.lineno <= target.lineno <= (one.end_lineno or 0) for one in of_modules)
+        return any(is_on_lines_of(target, one) for one in of_modules)
     return not _DRIVER.fullmatch(text(target.value))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from gradcompat.scanners.code.syntax import nodes_in
+from gradcompat.scanners.code.syntax import last_name, nodes_in
 
 _CACHE = "cache_enabled"
 _CLEARING = "clear_autocast_cache"
@@ -30,7 +30,7 @@ def ungraded_first(statements: Iterable[ast.stmt]) -> ast.AST | None:
 def _is_autocast(item: ast.withitem) -> bool:
     """A region that keeps what it casts, which all do unless they are told otherwise."""
     call = item.context_expr
-    if not isinstance(call, ast.Call) or _last(call.func) != "autocast":
+    if not isinstance(call, ast.Call) or last_name(call.func) != "autocast":
         return False
     off = any(
         isinstance(word.value, ast.Constant) and word.value.value is False
@@ -44,7 +44,7 @@ def _second_pass(body: Sequence[ast.stmt]) -> ast.AST | None:
     ungraded: set[str] = set()
     for call, graded in _calls(body, graded=True):
         called = ast.dump(call.func)
-        if _last(call.func) == _CLEARING:
+        if last_name(call.func) == _CLEARING:
             ungraded.clear()
         elif graded and called in ungraded:
             return call
@@ -55,7 +55,7 @@ def _second_pass(body: Sequence[ast.stmt]) -> ast.AST | None:
 
 def _is_of_weights(called: ast.Name | ast.Attribute) -> bool:
     """A model is called by its own name, ``model(x)``, ``self.net(x)``; functions of packages have no weights."""
-    name = _last(called)
+    name = last_name(called)
     root: ast.expr = called
     while isinstance(root, ast.Attribute):
         root = root.value
@@ -73,7 +73,7 @@ def _calls(nodes: Iterable[ast.AST], *, graded: bool) -> Iterator[tuple[ast.Call
         inner = graded
         if isinstance(node, (ast.With, ast.AsyncWith)):
             inner = graded and not any(
-                isinstance(item.context_expr, ast.Call) and _last(item.context_expr.func) in _UNGRADED
+                isinstance(item.context_expr, ast.Call) and last_name(item.context_expr.func) in _UNGRADED
                 for item in node.items
             )
             yield from _calls(node.body, graded=inner)
@@ -81,7 +81,3 @@ def _calls(nodes: Iterable[ast.AST], *, graded: bool) -> Iterator[tuple[ast.Call
         yield from _calls(ast.iter_child_nodes(node), graded=graded)
         if isinstance(node, ast.Call):
             yield node, graded
-
-
-def _last(called: ast.expr) -> str:
-    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradcompat.scanners.code.names import Names
+from gradcompat.scanners.code.syntax import is_on_lines_of
 
 _STEPS = frozenset({"backward", "train_batch"})
 
@@ -14,7 +15,7 @@ def is_loaded_late(call: ast.Call, names: Names) -> bool:
     functions = _functions(names)
     calls = names.nodes(ast.Call)
     within = _innermost(call, functions)
-    training = {one.name for one in functions if any(_steps(inner) for inner in calls if _holds(one, inner))}
+    training = {one.name for one in functions if any(_steps(inner) for inner in calls if is_on_lines_of(inner, one))}
     here = [
         one
         for one in calls
@@ -22,8 +23,10 @@ def is_loaded_late(call: ast.Call, names: Names) -> bool:
         and (_steps(one) or (isinstance(one.func, ast.Name) and one.func.id in training))
     ]
     every: list[ast.stmt] = [*names.nodes(ast.For), *names.nodes(ast.AsyncFor), *names.nodes(ast.While)]
-    loops = [loop for loop in every if _holds(loop, call)]
-    return bool(here) and all(one.lineno < call.lineno and not any(_holds(loop, one) for loop in loops) for one in here)
+    loops = [loop for loop in every if is_on_lines_of(call, loop)]
+    return bool(here) and all(
+        one.lineno < call.lineno and not any(is_on_lines_of(one, loop) for loop in loops) for one in here
+    )
 
 
 def _functions(names: Names) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -34,10 +37,6 @@ def _steps(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr in _STEPS
 
 
-def _holds(outer: ast.stmt, inner: ast.AST) -> bool:
-    return outer.lineno <= getattr(inner, "lineno", 0) <= (outer.end_lineno or 0)
-
-
 def _innermost(node: ast.AST, functions: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> ast.AST | None:
-    around = [one for one in functions if _holds(one, node)]
+    around = [one for one in functions if is_on_lines_of(node, one)]
     return max(around, key=lambda one: one.lineno, default=None)

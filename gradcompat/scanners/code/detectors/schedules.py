@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from gradcompat.scanners.code.object_history import called_name
 from gradcompat.scanners.code.syntax import nodes_in
 
 _PACKAGE = "torch.optim.lr_scheduler"
@@ -70,7 +71,7 @@ def _unprepared(statements: Iterable[ast.stmt]) -> ast.AST | None:
     prepared: list[ast.expr] = []
     for node in nodes_in(*statements):
         match node:
-            case ast.Assign(targets=[target], value=ast.Call() as value) if SCHEDULE.search(_name(value)):
+            case ast.Assign(targets=[target], value=ast.Call() as value) if SCHEDULE.search(called_name(value)):
                 made.setdefault(ast.unparse(target), node)
             case ast.Call(func=ast.Attribute(attr="prepare"), args=args):
                 prepared += args
@@ -93,7 +94,7 @@ def _of_all_processes(statements: Iterable[ast.stmt]) -> ast.AST | None:
             case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
                 told.setdefault(ast.unparse(target), []).append(value)
     for node in nodes:
-        if isinstance(node, ast.Call) and SCHEDULE.search(_name(node)):
+        if isinstance(node, ast.Call) and SCHEDULE.search(called_name(node)):
             given = [one for one in (*node.args, *(word.value for word in node.keywords)) if _counts(one, told)]
             if given:
                 return node
@@ -116,7 +117,7 @@ def _of_whole_loader(statements: Iterable[ast.stmt]) -> ast.AST | None:
                 for one in args:
                     prepared[ast.unparse(one)] = min(node.lineno, prepared.get(ast.unparse(one), node.lineno))
     for node in nodes if prepared else ():
-        if isinstance(node, ast.Call) and SCHEDULE.search(_name(node)):
+        if isinstance(node, ast.Call) and SCHEDULE.search(called_name(node)):
             given = (*node.args, *(word.value for word in node.keywords))
             counted = {name for one in given for name in _measured(one, told)}
             if any(prepared.get(name, 0) > node.lineno for name in counted):
@@ -157,9 +158,9 @@ def _inside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _after_restarts(calls: list[ast.Call]) -> Iterator[tuple[str, ast.AST]]:
-    made = {name: [call.lineno for call in calls if _name(call) == name] for name in (_WARM_UP, _RESTARTS)}
+    made = {name: [call.lineno for call in calls if called_name(call) == name] for name in (_WARM_UP, _RESTARTS)}
     if made[_WARM_UP] and made[_RESTARTS] and min(made[_WARM_UP]) > max(made[_RESTARTS]):
-        yield f"{_PACKAGE}.{_WARM_UP}.after_restarts", next(call for call in calls if _name(call) == _WARM_UP)
+        yield f"{_PACKAGE}.{_WARM_UP}.after_restarts", next(call for call in calls if called_name(call) == _WARM_UP)
 
 
 def _after_state(calls: list[ast.Call]) -> Iterator[tuple[str, ast.AST]]:
@@ -167,7 +168,7 @@ def _after_state(calls: list[ast.Call]) -> Iterator[tuple[str, ast.AST]]:
     taken = loaded = False
     made: ast.Call | None = None
     for call in calls:
-        name, owner = _name(call), _owner(call)
+        name, owner = called_name(call), _owner(call)
         if name == _STATE and "opt" in owner:
             if made is not None:
                 return  # which puts the learning rate right
@@ -177,13 +178,13 @@ def _after_state(calls: list[ast.Call]) -> Iterator[tuple[str, ast.AST]]:
         elif name == _STATE and ("sched" in owner or "lr" in owner):
             loaded = loaded or made is not None
     if made is not None and loaded:
-        yield f"{_PACKAGE}.{_name(made)}.after_state", made
+        yield f"{_PACKAGE}.{called_name(made)}.after_state", made
 
 
 def _again(loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[tuple[str, ast.AST]]:
     """A cosine that each turn of a loop makes anew for an optimizer that stays, and steps in a loop of its own."""
     calls = [node for node in _inside(loop.body) if isinstance(node, ast.Call)]
-    made = next((call for call in calls if _name(call) == _COSINE), None)
+    made = next((call for call in calls if called_name(call) == _COSINE), None)
     if made is None or not made.args or not isinstance(made.args[0], (ast.Name, ast.Attribute)):
         return
     optimizer = ast.dump(made.args[0])
@@ -197,21 +198,16 @@ def _again(loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[tuple[str, ast.
     )
     stepped = any(isinstance(node, _LOOPS) and _steps(node) for node in _inside(loop.body))
     reset = any(isinstance(node, ast.Attribute) and node.attr == "param_groups" for node in _inside(loop.body))
-    reset = reset or any(_name(call) == _STATE and "opt" in _owner(call) for call in calls)
+    reset = reset or any(called_name(call) == _STATE and "opt" in _owner(call) for call in calls)
     if stepped and not reset and optimizer not in targets:
         yield f"{_PACKAGE}.{_COSINE}.again", made
 
 
 def _steps(loop: ast.AST) -> bool:
     return any(
-        isinstance(node, ast.Call) and _name(node) == "step" and "sched" in _owner(node) for node in ast.walk(loop)
+        isinstance(node, ast.Call) and called_name(node) == "step" and "sched" in _owner(node)
+        for node in ast.walk(loop)
     )
-
-
-def _name(call: ast.Call) -> str:
-    """What is called, without what it is taken from."""
-    called = call.func
-    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
 
 
 def _owner(call: ast.Call) -> str:

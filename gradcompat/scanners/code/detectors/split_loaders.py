@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 
+from gradcompat.scanners.code.object_history import called_name
 from gradcompat.scanners.code.syntax import argument_of, nodes_in
 
 # What a program that shares its data by hand speaks of.
@@ -32,7 +33,7 @@ def shared_twice(statements: Sequence[ast.stmt]) -> ast.Call | None:
                     prepared += args
     for one in prepared:
         values = (one, *told.get(ast.unparse(one), ()))
-        made = [value for value in values if isinstance(value, ast.Call) and _LOADER.fullmatch(_name(value))]
+        made = [value for value in values if isinstance(value, ast.Call) and _LOADER.fullmatch(called_name(value))]
         shared = [loader for loader in made if _shared(loader, told)]
         if made and len(shared) == len(made):
             return shared[0]
@@ -43,7 +44,7 @@ def _shared(loader: ast.Call, told: _Told) -> bool:
     sampler = argument_of(loader, "sampler", _BEFORE_SAMPLER)
     dataset = argument_of(loader, "dataset", 0)
     return any(map(_of_one_process, _values(sampler, told))) or any(
-        _name(call) == _BY_NODE for call in _values(dataset, told)
+        called_name(call) == _BY_NODE for call in _values(dataset, told)
     )
 
 
@@ -51,7 +52,7 @@ def _of_one_process(call: ast.Call) -> bool:
     """A sampler of torch's that leaves a process its own part; one that knows of a single replica leaves all."""
     replicas = argument_of(call, "num_replicas", 1)
     alone = isinstance(replicas, ast.Constant) and replicas.value == 1
-    return _name(call) == _SAMPLER and not alone
+    return called_name(call) == _SAMPLER and not alone
 
 
 def _values(value: ast.expr | None, told: _Told) -> list[ast.Call]:
@@ -63,9 +64,3 @@ def _values(value: ast.expr | None, told: _Told) -> list[ast.Call]:
         branches = (one.body, one.orelse) if isinstance(one, ast.IfExp) else (one,)
         found += [branch for branch in branches if isinstance(branch, ast.Call)]
     return found
-
-
-def _name(call: ast.Call) -> str:
-    """What is called, without what it is taken from."""
-    called = call.func
-    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from gradcompat.scanners.code.syntax import last_name
+
 _COMPOSITIONS = frozenset({"Compose", "ReplayCompose"})
 _SAMPLING = frozenset({"__getitem__", "__getitems__", "__iter__", "__next__"})
 _RESEEDS = "set_random_seed"
@@ -22,7 +24,7 @@ def copied_compositions(modules: Sequence[Sequence[ast.stmt]], calls: Iterable[a
         modules: the statements of all modules of the program.
         calls: of albumentations.
     """
-    composing = [call for call in calls if _last(call.func) in _COMPOSITIONS]
+    composing = [call for call in calls if last_name(call.func) in _COMPOSITIONS]
     if not composing:
         return
     nodes = [node for module in modules for statement in module for node in ast.walk(statement)]
@@ -40,12 +42,12 @@ def copied_compositions(modules: Sequence[Sequence[ast.stmt]], calls: Iterable[a
 def _in_workers(nodes: Sequence[ast.AST], functions: Sequence[ast.FunctionDef | ast.AsyncFunctionDef]) -> set[str]:
     """The names of functions that run in a worker, with those that they call."""
     fresh = {*_SAMPLING, *_initialisers(nodes)}
-    fresh |= {one.name for one in functions if any(_last(by) == "property" for by in one.decorator_list)}
+    fresh |= {one.name for one in functions if any(last_name(by) == "property" for by in one.decorator_list)}
     known: set[str] = set()
     while fresh:
         known |= fresh
         bodies = [one for one in functions if one.name in fresh]
-        called = {_last(node.func) for one in bodies for node in ast.walk(one) if isinstance(node, ast.Call)}
+        called = {last_name(node.func) for one in bodies for node in ast.walk(one) if isinstance(node, ast.Call)}
         fresh = {one.name for one in functions if one.name in called and one.name != "__init__"} - known
     return known
 
@@ -54,7 +56,7 @@ def _initialisers(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """The functions that are given as ``worker_init_fn``."""
     for node in nodes:
         if isinstance(node, ast.keyword) and node.arg == "worker_init_fn":
-            yield _last(node.value)
+            yield last_name(node.value)
 
 
 def _mapped(
@@ -62,8 +64,8 @@ def _mapped(
 ) -> set[int]:
     """Those that ``load_dataset(…).map(function)`` alone applies, once and before workers load anything."""
     calls = [node for node in nodes if isinstance(node, ast.Call)]
-    mapped = {_last(one.args[0]) for one in calls if _last(one.func) == "map" and one.args}
-    if not mapped or not any(_last(one.func) == "load_dataset" for one in calls):
+    mapped = {last_name(one.args[0]) for one in calls if last_name(one.func) == "map" and one.args}
+    if not mapped or not any(last_name(one.func) == "load_dataset" for one in calls):
         return set()
     if any(isinstance(node, ast.keyword) and node.arg == "streaming" for node in nodes):
         return set()
@@ -80,7 +82,3 @@ def _mapped(
         for target in node.targets
         if isinstance(target, ast.Name) and all(used.get(target.id, [False]))
     }
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
