@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from gradcompat.knowledge.compile import compile_record, compile_records, dumps
 from gradcompat.knowledge.examples import environment_from
@@ -51,6 +52,16 @@ def test_what_is_compiled_is_current(authored: Authored) -> None:
     assert COMPILED.read_text("utf-8") == dumps(compile_records(authored)), (
         f"{COMPILED.name} is not what {ISSUES.name} says: run `gradcompat knowledge compile`"
     )
+
+
+def test_an_anchor_has_one_place() -> None:
+    # An alias would mean whichever stands before it, and PyYAML's own composer refuses the file.
+    anchors = [
+        event.anchor
+        for event in yaml.parse(ISSUES.read_text("utf-8"), yaml.CSafeLoader)
+        if isinstance(event, yaml.NodeEvent) and not isinstance(event, yaml.AliasEvent) and event.anchor is not None
+    ]
+    assert sorted(anchors) == sorted(set(anchors))
 
 
 def test_ids_are_in_order(authored: Authored) -> None:
