@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from gradcompat.model.context import Context, OptionalUse, OptionTest
 
 # Of one run of gradcompat, for each megabyte of the files that it reads. An environment of torch and transformers needs
-# 500 in a training run.
-MATCH_STEPS = 50_000
+# 2,500 in a training run, and repositories of ten environments and as many runs are not rare.
+MATCH_STEPS = 125_000
 _COMPARED = 20  # settings that are compared, or runs that are listed, in one step
 
 _INSTALLED_IN_TURN = frozenset({"dockerfile", "notebook", "install-script"})  # by commands that know nothing of another
