@@ -97,7 +97,7 @@ def truth_of_use(used: tuple[str, ...], patterns: tuple[str, ...]) -> Truth:
     return _truth_of_use(used, patterns)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=32768)  # a thousand patterns, asked of the names and the calls of many runs in turn
 def _truth_of_use(used: tuple[str, ...], patterns: tuple[str, ...]) -> Truth:
     """The same, for a program uses many names, is asked for each record, and has many runs."""
     names, calls = _apart(used)
