@@ -70,6 +70,7 @@ class Parts:
         alike: id of a missing name → the other names that the same release lacks.
         questions: what would decide the other open findings, the most first. Each finding counts once, and what decides
             notes and rarities alone is not asked.
+        minor: the ids of those that are left: notes and rarities.
         dormant: what is presumed not to be used → the ids of the records that hang on it, the most first.
         refuted: what could apply and was measured not to.
         not_affected: what does not apply.
@@ -81,6 +82,7 @@ class Parts:
     further: Mapping[str, int]
     alike: Mapping[str, tuple[str, ...]]
     questions: tuple[Question, ...]
+    minor: tuple[str, ...]
     dormant: tuple[tuple[str, tuple[str, ...]], ...]
     refuted: tuple[ReportedFinding, ...]
     not_affected: tuple[ReportedFinding, ...]
@@ -108,7 +110,8 @@ def parts_of(findings: Iterable[ReportedFinding], *, everything: bool = False) -
     possible = [group[0] for group in told]
     shown = {finding.finding.issue.id for group in told for finding in group}
     rest = [finding.finding for finding in unprobed if finding.finding.issue.id not in shown]
-    rest = [finding for finding in rest if _is_worth_asking(finding)]
+    questions = _worth_asking([finding for finding in rest if _is_worth_asking(finding)])
+    asked = {identifier for question in questions for identifier in question.ids}
     return Parts(
         affected=tuple(finding for finding in affected if not finding.finding.issue.informational),
         informational=tuple(finding for finding in affected if finding.finding.issue.informational),
@@ -117,7 +120,8 @@ def parts_of(findings: Iterable[ReportedFinding], *, everything: bool = False) -
         alike={
             group[0].finding.issue.id: tuple(_name(one.finding) for one in group[1:]) for group in told if group[1:]
         },
-        questions=_worth_asking(rest),
+        questions=questions,
+        minor=tuple(dict.fromkeys(one.issue.id for one in rest if one.issue.id not in asked)),
         dormant=_dormant([finding.finding for finding in findings]),
         refuted=tuple(finding for finding in probed if finding.refuted),
         not_affected=tuple(finding for finding in findings if finding.finding.status == "not_affected"),

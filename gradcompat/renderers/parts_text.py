@@ -24,7 +24,7 @@ _IDS = 3  # records of many that are named
 def write_parts(parts: Parts, columns: int, out: TextIO) -> None:
     """Write all of them, in their order, for a command that lists no records."""
     write_informational(parts.informational, columns, out)
-    write_possible(parts, columns, out)
+    write_possible(parts, columns, out, listed_by="gradcompat check --all")
     write_dormant(parts, columns, out, listed_by="gradcompat check --all")
 
 
@@ -46,14 +46,17 @@ def write_informational(findings: Sequence[ReportedFinding], columns: int, out: 
         out.write("\n")
 
 
-def write_possible(parts: Parts, columns: int, out: TextIO, *, whole: bool = False) -> bool:
+def write_possible(parts: Parts, columns: int, out: TextIO, *, whole: bool = False, listed_by: str = "--all") -> bool:
     """What one fact decides, in a line of what and two of when, and what would decide the others in a line each.
+
+    What is left is one line.
 
     Args:
         parts: what is told.
         columns: of the terminal.
         out: where it is written.
         whole: cut nothing.
+        listed_by: the option or command that tells all of it.
 
     Returns:
         Something was cut.
@@ -87,6 +90,8 @@ def write_possible(parts: Parts, columns: int, out: TextIO, *, whole: bool = Fal
         for line in question_lines(parts):
             out.write(wrapped(line, columns, "  ", "    ") + "\n")
         out.write("\n")
+    if parts.minor:
+        out.write(wrapped(f"{minor_text(parts)}; {listed_by} says when", columns, "", "  ") + "\n\n")
     return is_cut
 
 
@@ -103,6 +108,11 @@ def more_text(parts: Parts, advised: ReportedFinding) -> str:
     rest = ", …" if len(alike) > _IDS else ""
     lacks = f"; lacks {counted(len(alike), 'other name')}: {', '.join(alike[:_IDS])}{rest}" if alike else ""
     return (f"; and {further} more" if further else "") + lacks
+
+
+def minor_text(parts: Parts) -> str:
+    """``2 more could apply, as a note or seldom: GC-0003, GC-0014``."""
+    return f"{len(parts.minor)} more could apply, as a note or seldom: {ids_text(parts.minor)}"
 
 
 def question_lines(parts: Parts) -> list[str]:
