@@ -224,6 +224,7 @@ KEYS: dict[str, Key] = {
     "data.seedable_sampler": Key("bool", "accelerate draws the order of an epoch from its seed: use_seedable_sampler"),
     "data.shuffle": Key("bool", "the data are shuffled"),
     "data.own_sampler": Key("bool", "a sampler of the project's own orders the data of verl"),
+    "data.own_dataset": Key("bool", "a dataset class of the project's own makes the samples of verl"),
     "data.unequal_labels": Key("bool", "micro-batches differ in the number of labels that count"),
     "data.pad_is_eos": Key("bool", "the padding token is the end-of-sequence token"),
     "data.collator": Key(

@@ -435,8 +435,8 @@ LEFT_OUT = (
         default=Stated(
             value=False,
             package="verl",
-            versions=">=0.4.0,<=0.6.1",
-            read="0.4.0, 0.5.0, 0.6.0, 0.6.1",
+            versions=">=0.4.0,<=0.7.0",
+            read="0.4.0, 0.5.0, 0.6.0, 0.6.1, 0.7.0",
             reference="https://github.com/volcengine/verl/blob/v0.5.0/verl/trainer/config/sft_trainer.yaml",
         ),
         frameworks=("verl",),

@@ -1203,6 +1203,12 @@ USUAL: dict[str, Usual] = {
         feature="a sampler of your own",
         reason="the default of verl",
     ),
+    "data.own_dataset": Usual(
+        values=((False, 1.0),),
+        taking="verl makes the samples itself",
+        feature="a dataset class of your own",
+        reason="the default of verl",
+    ),
     "data.seedable_sampler": Usual(
         values=((False, 1.0),),
         taking="accelerate puts no seedable sampler in",

@@ -101,7 +101,9 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
             step, "data.padding_side", literal if isinstance(literal, str) else None, at=value, spelling=spelling
         )
     elif name in ("pad_token", "pad_token_id"):
-        _pad_token(found, step, name, value, literal)
+        # What a model's config says is for its generation and its heads: the tokenizer pads with a token of its own.
+        if not text(target.value).endswith("config"):
+            _pad_token(found, step, name, value, literal)
     elif name == "requires_grad":
         if literal is False:
             found.symbol("torch.nn.Parameter.frozen", target)

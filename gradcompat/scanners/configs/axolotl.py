@@ -166,6 +166,8 @@ def _names_turn_end(config: Config) -> bool | None:
     types = [row.get("type") for row in rows_of(config, "datasets")]
     if config.top.get("rl") or not any(isinstance(one, str) and one.startswith("chat_template") for one in types):
         return None
+    if config.top.get("processor_type"):
+        return None  # the collator of images makes the labels, whatever ends a turn
     if config.top.get("eot_tokens") is not None:
         return True
     if config.top.get("chat_template_jinja") or any(

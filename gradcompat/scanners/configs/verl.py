@@ -55,6 +55,7 @@ FEEDS: Feeds = {
     "algorithm.adv_estimator": _ADVANTAGES,
     "data.shuffle": Feed("data.shuffle"),
     "data.sampler.class_path": Feed("data.own_sampler", {"null": False}, given=True),
+    "data.custom_cls.path": Feed("data.own_dataset", {"null": False}, given=True),
     "trainer.total_epochs": Feed("training.num_train_epochs"),
     # With `auto`, it hangs on what lies in the folder.
     "trainer.resume_mode": Feed(

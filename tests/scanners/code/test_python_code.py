@@ -808,6 +808,8 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ("tokenizer.pad_token = '<pad>'", [("data.pad_is_eos", False)]),
         ("tokenizer.pad_token = '<|endoftext|>'", [("data.pad_is_eos", None)]),
         ("model.config.pad_token_id = tokenizer.pad_token_id", []),
+        ("model.config.pad_token_id = tokenizer.eos_token_id", []),
+        ("model.generation_config.pad_token_id = tokenizer.eos_token_id", []),
         ("tokenizer.add_special_tokens({'pad_token': '[PAD]'})", [("data.pad_is_eos", False)]),
         ("model.embed_tokens.requires_grad_(False)", [("training.frozen_embeddings", True)]),
         ("model.head.requires_grad_(False)", []),

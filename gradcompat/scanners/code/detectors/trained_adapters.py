@@ -140,5 +140,5 @@ def _is_true(node: ast.expr) -> bool:
 def _loads_frozen(call: ast.Call, names: Names, scope: Scope) -> bool:
     if not _loads_adapter(call, names, scope) or any(word.arg is None for word in call.keywords):
         return False
-    told = [word.value for word in call.keywords if word.arg == "is_trainable"]
+    told = [word.value for word in call.keywords if word.arg == "is_trainable"] + call.args[3:4]
     return all(isinstance(value, ast.Constant) and value.value is False for value in told)
