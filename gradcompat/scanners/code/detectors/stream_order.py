@@ -2,22 +2,26 @@
 
 ``interleave_datasets([a.shuffle(seed=1), b])`` mixes streams that were shuffled before; where the mix is shuffled as
 well, that says nothing. ``split_dataset_by_node`` may stand before a mixture, a skip or another split, or behind a
-mixture. ``DataLoader(interleave_datasets(streams, probabilities=p))`` draws the sources of streams.
+mixture. ``stream.shuffle().map(f)`` maps what was shuffled. ``DataLoader(interleave_datasets(streams,
+probabilities=p))`` draws the sources of streams.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import called_name, calls_behind
 from gradcompat.scanners.code.regions import end, start
 from gradcompat.scanners.code.syntax import argument_of
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _MIXING = frozenset({"interleave_datasets", "concatenate_datasets"})
 _SPLIT = "split_dataset_by_node"
 _LOADERS = frozenset({"DataLoader", "StatefulDataLoader"})
+_CHANGING = frozenset({"map", "filter"})
+_ONE_FILE = lazy_pattern(r"[^*?\[\]{}]*\.(?:csv|json|jsonl|parquet|txt)(?:\.gz|\.zst)?")
 
 
 def manners_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -> Iterator[str]:
@@ -47,10 +51,41 @@ def manners_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -
     elif last == "shuffle" and isinstance(call.func, ast.Attribute):
         if _MIXING & _steps(call.func.value, names, scope):
             yield "of_mix"
-    elif last == "skip" and isinstance(call.func, ast.Attribute) and _SPLIT in _steps(call.func.value, names, scope):
-        yield "of_split"
+    elif last == "skip" and isinstance(call.func, ast.Attribute):
+        calls = list(calls_behind(call.func.value, names, scope))
+        if _SPLIT in map(called_name, calls) and not _is_one_shard(calls):
+            yield "of_split"
+    elif last in _CHANGING and isinstance(call.func, ast.Attribute):
+        yield from _changed_behind(list(calls_behind(call.func.value, names, scope)))
     elif last in _LOADERS and _draws_streams(call, names, scope):
         yield "of_drawn_streams"
+
+
+def _changed_behind(calls: Sequence[ast.Call]) -> Iterator[str]:
+    """What a stream went through since it is one; a table that was shuffled before says nothing."""
+    made = next((place for place, call in enumerate(calls) if _makes_stream(call)), 0)
+    steps = set(map(called_name, calls[:made]))
+    if "shuffle" in steps:
+        yield "of_shuffled"
+    elif "with_format" in steps:
+        yield "of_formatted"
+
+
+def _is_one_shard(calls: Iterable[ast.Call]) -> bool:
+    """Streams that certainly have one shard each: of one generator, of a table, of one file.
+
+    Of such a one each process takes its share of the samples, and not of the shards.
+    """
+    sources = [call for call in calls if _makes_stream(call)]
+    return bool(sources) and all(map(_makes_one_shard, sources))
+
+
+def _makes_one_shard(call: ast.Call) -> bool:
+    if called_name(call) != "load_dataset":
+        return not _streams_shards(call)
+    files = argument_of(call, "data_files", 3)
+    name = files.value if isinstance(files, ast.Constant) else None
+    return isinstance(name, str) and _ONE_FILE.fullmatch(name) is not None
 
 
 def _split_of(calls: Iterable[ast.Call]) -> Iterator[str]:

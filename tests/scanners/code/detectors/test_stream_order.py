@@ -34,7 +34,8 @@ def words(text: str) -> list[str]:
     ],
 )
 def test_streams_that_are_shuffled_and_then_mixed(text: str) -> None:
-    assert words(text) == ["datasets.interleave_datasets.of_shuffled"]
+    mixed = [name for name in words(text) if not name.endswith("map.of_shuffled")]
+    assert mixed == ["datasets.interleave_datasets.of_shuffled"]
 
 
 def test_concatenated_streams() -> None:
@@ -120,3 +121,35 @@ def test_whether_what_is_split_before_is_a_stream(made: str, stream: bool) -> No
 def test_loaders_of_streams_that_are_drawn(mixed: str, told: bool) -> None:
     text = f"from torch.utils.data import DataLoader\ntable = load_dataset('c')\nDataLoader({mixed}, num_workers=4)"
     assert words(text).count("torch.utils.data.DataLoader.of_drawn_streams") == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a = a.shuffle(seed=1).map(f)", ["datasets.IterableDataset.map.of_shuffled"]),
+        ("a = a.shuffle(seed=1)\na = a.filter(f)", ["datasets.IterableDataset.filter.of_shuffled"]),
+        ("a = a.map(f).shuffle(seed=1)", []),
+        ("rows = table.shuffle(seed=1)\nrows = rows.to_iterable_dataset().map(f)", []),
+    ],
+)
+def test_what_is_mapped_may_have_been_shuffled(text: str, told: list[str]) -> None:
+    assert words(text) == told
+
+
+@pytest.mark.parametrize(
+    ("stream", "told"),
+    [
+        ("IterableDataset.from_generator(rows)", []),
+        (
+            "IterableDataset.from_generator(rows, gen_kwargs={'files': files})",
+            ["datasets.IterableDataset.skip.of_split"],
+        ),
+        ("table.to_iterable_dataset()", []),
+        ("table.to_iterable_dataset(num_shards=8)", ["datasets.IterableDataset.skip.of_split"]),
+        ("load_dataset('json', data_files='a.jsonl', streaming=True)", []),
+        ("load_dataset('json', data_files='*.jsonl', streaming=True)", ["datasets.IterableDataset.skip.of_split"]),
+    ],
+)
+def test_of_one_shard_each_process_takes_its_samples(stream: str, told: list[str]) -> None:
+    text = f"from datasets import IterableDataset\na = split_dataset_by_node({stream}, rank=R, world_size=N)\n"
+    assert words(text + "a = a.skip(10)") == told
