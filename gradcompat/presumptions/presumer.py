@@ -148,6 +148,7 @@ _NEARLY_ALWAYS = {
     "transformers": ("transformers.AutoModel", "models of transformers"),
     "diffusers": ("diffusers.DiffusionPipeline", "pipelines of diffusers"),
     "datasets": ("datasets.load_dataset(_)", "load_dataset of datasets"),
+    "flax": ("flax.linen.Module", "modules of Flax"),
 }
 
 # What a package is for, by the engine that is called so or that it is all of.
