@@ -148,6 +148,7 @@ _NEARLY_ALWAYS = {
     "transformers": ("transformers.AutoModel", "models of transformers"),
     "diffusers": ("diffusers.DiffusionPipeline", "pipelines of diffusers"),
     "datasets": ("datasets.load_dataset(_)", "load_dataset of datasets"),
+    "flax": ("flax.linen.Module", "modules of Flax"),
 }
 
 # What a package is for, by the engine that is called so or that it is all of.
@@ -156,7 +157,7 @@ _FEATURES = {
     **{name: engine.feature for name, engine in ENGINES.items()},
 }
 # What is there although an open list does not say so, where the package that requires it is named; on Linux alone.
-_BROUGHT = {"triton": "torch", "xformers": "unsloth"}
+_BROUGHT = {"triton": ("torch",), "xformers": ("unsloth",), "torchcodec": ("lerobot", "pyannote-audio")}
 # What an open list may hold besides: transformers imports it where it is there, and its Trainer needs it.
 _OFTEN_BESIDE = {"accelerate": "transformers"}
 
@@ -487,8 +488,9 @@ class Presumer:
             return Presumed(certainty=Certainty.OPEN, condition=f"{term.name} is not installed", likelihood=_UNREAD)
         if any(name in self._engines and one.packages == {term.name} for name, one in ENGINES.items()):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"no {term.name}")  # the run cannot do without it
-        brings = _BROUGHT.get(term.name)
-        if (brings in self._engines or brings in self._packages) and self._platform in (None, "linux"):
+        brings = _BROUGHT.get(term.name, ())
+        listed = any(one in self._engines or one in self._packages for one in brings)
+        if listed and self._platform in (None, "linux"):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"no {term.name}")
         if _OFTEN_BESIDE.get(term.name) in self._engines:
             return Presumed(

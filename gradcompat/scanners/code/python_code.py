@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -329,7 +330,9 @@ def _takes_a_place(value: ast.expr, attribute: str, own: Collection[str], names:
             return ast.unparse(function) in ("functools.partial", "partial")
         case ast.Constant():
             return attribute.isupper()  # others are options: ``torch.backends.cudnn.benchmark = True``
-    return full_name(value, names.module, names) is not None
+    found = names.resolve(value, names.module)
+    of_python = len(found) == 1 and "." in found[0] and found[0].partition(".")[0] in sys.stdlib_module_names
+    return of_python or full_name(value, names.module, names) is not None
 
 
 def _replaced_by(module: Module) -> tuple[tuple[str, Location], ...]:

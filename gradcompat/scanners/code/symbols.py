@@ -111,8 +111,10 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
         _kept_or_taken(found, step, call, name)
         if name.rpartition(".")[2] == "compute" and _computes_with_arguments(call, found.names, step.scope):
             found.symbol("evaluate.combine.arguments", call)
-        if name in _LOGGING and _ends_epoch(step.scope):
+        if name in _LOGGING and _stands_in(step.scope, "epoch_end"):
             found.symbol(f"{name}.at_epoch_end", call)
+        if name.rpartition(".")[2] == "clip_gradients" and _stands_in(step.scope, "on_before_optimizer_step"):
+            found.symbol(f"{name}.at_optimizer_step", call)
         if name.rpartition(".")[2] == "training_step" and not _is_on_itself(call):
             found.call(f"{name}.from_outside()", call)
         if name.rpartition(".")[2] == "load_checkpoint" and is_loaded_late(call, found.names):
@@ -154,10 +156,10 @@ def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> No
             found.refers_to.append(f"{literal.rstrip('/')}/tokenizer_config.json")
 
 
-def _ends_epoch(scope: Scope | None) -> bool:
-    """Inside of ``on_validation_epoch_end``, where a value is logged once, whatever the batches were."""
+def _stands_in(scope: Scope | None, ending: str) -> bool:
+    """Inside of a function of such a name, as of ``on_validation_epoch_end``, where a value is logged once."""
     while scope is not None:
-        if isinstance(scope.node, ast.FunctionDef) and scope.node.name.endswith("epoch_end"):
+        if isinstance(scope.node, ast.FunctionDef) and scope.node.name.endswith(ending):
             return True
         scope = scope.parent
     return False

@@ -9,7 +9,7 @@ import ast
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import called_name, calls_behind
-from gradcompat.scanners.code.syntax import argument_of
+from gradcompat.scanners.code.syntax import argument_of, is_on_lines_of
 from gradcompat.scanners.configs.adapter_folders import is_below, is_of_stage
 
 # What makes a plain model of it, or what else may thaw it.
@@ -114,8 +114,19 @@ def wraps_adapter(call: ast.Call, names: Names, scope: Scope) -> bool:
         if any(
             name.startswith("peft.") and name.endswith(".get_peft_model") for name in names.resolve(made.func, scope)
         ):
-            return True
+            return not _is_left_behind(made, call, names)
     return False
+
+
+def _is_left_behind(made: ast.Call, call: ast.Call, names: Names) -> bool:
+    """Does the branch that makes something end the function, so that what comes behind it never has it?"""
+    blocks = [block for choice in names.nodes(ast.If) for block in (choice.body, choice.orelse) if block]
+    return any(
+        isinstance(block[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+        and any(is_on_lines_of(made, statement) for statement in block)
+        and not any(is_on_lines_of(call, statement) for statement in block)
+        for block in blocks
+    )
 
 
 def _model_of(call: ast.Call) -> ast.expr | None:
