@@ -31,7 +31,7 @@ _STEP = ("self", "model", "inputs")
 _DEFECTIVE = (
     *("compute_loss", "prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps", "_get_eval_sampler"),
     *("create_optimizer", "get_decay_parameter_names", "get_train_dataloader", "_get_train_sampler", "evaluate"),
-    *("get_test_dataloader", "evaluation_loop", "create_accelerator_and_postprocess"),
+    *("get_test_dataloader", "evaluation_loop", "create_accelerator_and_postprocess", "save_model", "_save"),
 )
 # The Trainer's hook for both at once, which it has not called since 5.1, and what does in a class as much as it did.
 _BOTH = "create_optimizer_and_scheduler"
