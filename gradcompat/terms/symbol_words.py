@@ -36,6 +36,7 @@ _IN_WORDS = {
     "step.at_exchange": "a schedule that steps where gradients are exchanged",
     "combine.arguments": "arguments for combined metrics",
     "own": "a Trainer with its own {}",
+    "lengthened": "a Trainer whose own {} takes the new argument",
     "without_num_items_in_batch": "a {} that takes no num_items_in_batch",
     "step.clips": "an optimizer whose step clips",
     "get_batch_logps.own": "log-probabilities of one's own",

@@ -31,7 +31,7 @@ _STEP = ("self", "model", "inputs")
 _DEFECTIVE = (
     *("compute_loss", "prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps", "_get_eval_sampler"),
     *("create_optimizer", "get_decay_parameter_names", "get_train_dataloader", "_get_train_sampler", "evaluate"),
-    *("get_test_dataloader", "evaluation_loop", "create_accelerator_and_postprocess"),
+    *("get_test_dataloader", "evaluation_loop", "create_accelerator_and_postprocess", "save_model", "_save"),
 )
 # The Trainer's hook for both at once, which it has not called since 5.1, and what does in a class as much as it did.
 _BOTH = "create_optimizer_and_scheduler"
@@ -40,6 +40,9 @@ _IN_ITS_PLACE = frozenset({"create_optimizer", "create_scheduler", "train", "_in
 _CALLS_BOTH = re.compile(r"trl\.(?:\w+\.)*(?:PPO|RLOO)\w*Trainer")
 # A base class whose loss a subclass may replace.
 _TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
+# Methods of the Trainer that it calls with an argument more than it did, and how many they take since, with self.
+_ANY_TRAINER = re.compile(r"(?:transformers|trl|sentence_transformers)\.(?:\w+\.)*\w*Trainer")
+_LENGTHENED = {"compute_loss": 5, "log": 3, "_get_train_sampler": 2}
 # A sampler of one's own that Lightning wraps for several processes; batches are another matter.
 _SAMPLER = re.compile(r"torch\.utils\.data\.(?:\w+\.)*(?!Distributed|Batch)\w*Sampler")
 _CLIPPING = frozenset({"clip_grad_norm_", "clip_grad_value_"})
@@ -211,10 +214,14 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
             if isinstance(method, ast.FunctionDef) and method.name in _LOG_PROBABILITIES:
                 found.symbol(f"trl.GRPOTrainer.{method.name}", method)
             for name in _DEFECTIVE:
-                if _overrides(method, name) and not _asks_base(method):
+                if _overrides(method, name) and not asks_base(method):
                     found.symbol(f"transformers.Trainer.{name}.own", method)
         if not any(_CALLS_BOTH.fullmatch(name) for name in bases):
             _own_schedule(found, node)
+    if any(_ANY_TRAINER.fullmatch(name) for name in bases):
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and _takes_all(method):
+                found.symbol(f"transformers.Trainer.{method.name}.lengthened", method)
     for name in bases:
         _own_methods(found, name, node)
         if (part := _KEEPS_STATE.fullmatch(name)) is not None:
@@ -347,7 +354,7 @@ def _without_count(method: ast.FunctionDef) -> bool:
 
 def _steps_itself(trainer: ast.ClassDef) -> ast.FunctionDef | None:
     for method in trainer.body:
-        if _overrides(method, "training_step") and not _asks_base(method):
+        if _overrides(method, "training_step") and not asks_base(method):
             return method
     return None
 
@@ -359,7 +366,7 @@ def _own_methods(found: Findings, base: str, node: ast.ClassDef) -> None:
         return
     known = f"trl.{trainer[1]}" if trainer else base
     for method in node.body:
-        if isinstance(method, ast.FunctionDef) and not method.name.startswith("__") and not _asks_base(method):
+        if isinstance(method, ast.FunctionDef) and not method.name.startswith("__") and not asks_base(method):
             found.symbol(f"{known}.{method.name}", method)
 
 
@@ -367,7 +374,7 @@ def _overrides(statement: ast.stmt, name: str) -> TypeGuard[ast.FunctionDef]:
     return isinstance(statement, ast.FunctionDef) and statement.name == name
 
 
-def _asks_base(method: ast.FunctionDef) -> bool:
+def asks_base(method: ast.FunctionDef) -> bool:
     """Does a method call that of the class which it overrides it of?"""
     return any(
         isinstance(inner, ast.Attribute)
@@ -395,6 +402,14 @@ def divides(node: ast.AST, name: str) -> bool:
         case ast.BinOp(op=ast.Div(), right=by) | ast.AugAssign(op=ast.Div(), value=by):
             return any(name in (getattr(one, "id", None), getattr(one, "attr", None)) for one in ast.walk(by))
     return False
+
+
+def _takes_all(method: ast.FunctionDef) -> bool:
+    """Does an override take what newer releases of the Trainer hand it?"""
+    most = _LENGTHENED.get(method.name)
+    given = method.args
+    longer = most is not None and (given.vararg is not None or len(given.posonlyargs) + len(given.args) >= most)
+    return longer or (method.name == "compute_loss" and _takes_count(given))
 
 
 def _takes_count(arguments: ast.arguments) -> bool:

@@ -10,7 +10,14 @@ from gradcompat.model.context import ConfigLookup
 from gradcompat.scanners.code import calls
 from gradcompat.scanners.code.alike_branches import is_arguments
 from gradcompat.scanners.code.arguments import Argument, pairs
-from gradcompat.scanners.code.assignments import EMBEDDINGS, divides, special_tokens, trained_module, variable
+from gradcompat.scanners.code.assignments import (
+    EMBEDDINGS,
+    asks_base,
+    divides,
+    special_tokens,
+    trained_module,
+    variable,
+)
 from gradcompat.scanners.code.calls import BATCH, KNOWN_METHODS, KNOWN_OF_TYPE, PADDING, PROCESSORS, known
 from gradcompat.scanners.code.command_options import PARSERS, read_parsed_classes
 from gradcompat.scanners.code.config_lookups import loaded_file, lookup
@@ -53,6 +60,8 @@ _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "d
 # What imports a module whose name may be computed.
 _DYNAMIC = frozenset({"importlib.import_module", "runpy.run_path", "runpy.run_module"})
 
+# What a collator makes a batch by.
+_MAKES_BATCHES = frozenset({"__call__", "torch_call", "torch_mask_tokens"})
 # Packages that do nothing to a model behind the program's back.
 _OPEN = frozenset(
     {
@@ -269,11 +278,26 @@ def _collator(found: Findings, step: Step, given: ast.expr) -> None:
         return
     kinds = found.names.type_of(given, step.scope)
     if len(kinds) == 1:
-        found.state(step, "data.collator", kinds[0].rpartition(".")[2], at=given)
+        own = _of_own_batches(found, step, given)
+        found.state(step, "data.collator", own or kinds[0].rpartition(".")[2], at=given)
         return
     defined = found.names.definition(given, step.scope)
     function = defined is not None and isinstance(defined[1], ast.FunctionDef)
     found.state(step, "data.collator", text(given) if function or isinstance(given, ast.Lambda) else None, at=given)
+
+
+def _of_own_batches(found: Findings, step: Step, given: ast.expr) -> str | None:
+    """The class of the project that makes batches without the one which it derives from, where the object is of one."""
+    bound = found.names.bindings(given.id, step.scope) if isinstance(given, ast.Name) else None
+    made = bound[0][0] if bound and len(bound[0]) == 1 else given
+    defined = found.names.definition(made.func, step.scope) if isinstance(made, ast.Call) else None
+    if defined is None or not isinstance(defined[1], ast.ClassDef):
+        return None
+    makes = any(
+        isinstance(method, ast.FunctionDef) and method.name in _MAKES_BATCHES and not asks_base(method)
+        for method in defined[1].body
+    )
+    return defined[1].name if makes else None
 
 
 def _left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | float]]:

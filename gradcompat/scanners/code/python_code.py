@@ -330,6 +330,8 @@ def _takes_a_place(value: ast.expr, attribute: str, own: Collection[str], names:
             return ast.unparse(function) in ("functools.partial", "partial")
         case ast.Constant():
             return attribute.isupper()  # others are options: ``torch.backends.cudnn.benchmark = True``
+        case ast.Name() if names.definition(value, names.module) is not None:
+            return True  # a function of another module of the project
     found = names.resolve(value, names.module)
     of_python = len(found) == 1 and "." in found[0] and found[0].partition(".")[0] in sys.stdlib_module_names
     return of_python or full_name(value, names.module, names) is not None

@@ -218,6 +218,12 @@ _FOLDERS = frozenset(
 )
 
 _LONGEST_PATH = 1000
+# What AutoModelForCausalLM makes of a model that is published with an eye: the language model alone. The other ones it
+# gives as they are.
+_WITHOUT_EYE = {
+    f"{family}ForConditionalGeneration": f"{family}ForCausalLM"
+    for family in ("Qwen3_5", "Qwen3_5Moe", "Mllama", "Llama4", "Emu3")
+}
 # Heads that a program puts on a model that is published with another.
 _HEADS = frozenset({"SequenceClassification", "TokenClassification", "QuestionAnswering", "MultipleChoice"})
 # What trainers and the hub's cache put below the folder that has the name.
@@ -309,6 +315,8 @@ def model_settings(
 
 def _headed(classes: tuple[str, ...], task: str) -> tuple[str, ...] | None:
     """The classes with the head for a task: LlamaForSequenceClassification; none that is known without any."""
+    if task == "CausalLM":
+        return tuple(_WITHOUT_EYE.get(name, name) for name in classes)
     if task and task not in _HEADS:
         return classes
     ends = ("ForCausalLM", "ForMaskedLM")
