@@ -27,6 +27,8 @@ from gradcompat.scanners.code.option_defaults import is_option, named_option
 from gradcompat.scanners.code.sample_contents import read_videos_alone
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import Step
+from gradcompat.scanners.configs.ms_swift import micro_batches
+from gradcompat.scanners.configs.tool_defaults import left_to_tool
 from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.terms.calls import Call, read_call
 from gradcompat.terms.symbol_patterns import name_of
@@ -100,6 +102,8 @@ _PREPARING = re.compile(r"\.prepare\(")
 _OWN_WEIGHTS = "transformers.PreTrainedModel._init_weights"
 # A model of sentence-transformers, which trains itself.
 _SELF_TRAINED = re.compile(r"sentence_transformers\.(?:\w+\.)*(?:SentenceTransformer|CrossEncoder|SparseEncoder)\.fit")
+# What ms-swift's commands call, with defaults of its own.
+_OF_SWIFT = re.compile(r"swift\.(?:\w+\.)*(?:sft|pt|pretrain|rlhf)_main")
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -107,6 +111,9 @@ def conclude(found: Findings, end: Step) -> None:
     """Add what follows from the whole."""
     _hooked(found, end)
     _driven(found, end)
+    if any(map(_OF_SWIFT.fullmatch, found.symbols)):
+        found.settings += left_to_tool("ms-swift", found.settings)
+        found.settings += micro_batches(found.settings)
     _merged(found)
     _accumulated_alike(found)
     _ordered(found, end)
@@ -274,7 +281,7 @@ def _driven(found: Findings, end: Step) -> None:
         found.trains = True  # nor Coqui's
     if "fit" in found.mentioned and any(map(_SELF_TRAINED.fullmatch, found.symbols)):
         found.trains = True  # by a loop of its own or by the Trainer, as the release has it
-    if not found.drivers.keys().isdisjoint({"megatron", "verl"}):
+    if not found.drivers.keys().isdisjoint({"megatron", "verl"}) or any(map(_OF_SWIFT.fullmatch, found.symbols)):
         found.trains = True  # the functions that they are known by train
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX

@@ -15,6 +15,7 @@ _UNUSED = "distributed.find_unused_parameters"
 _STRATEGY = "training.packing_strategy"
 _HOOK, _CACHE = "training.enable_input_require_grads", "model.use_cache"
 _PADDING = "data.padding_side"
+_BATCH = "training.per_device_train_batch_size"
 
 # The tool as messages call it, and what it does. Where they checkpoint, all of them turn the cache off.
 _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
@@ -34,8 +35,8 @@ _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
         },
     ),
     # trainers/arguments.py and llm/train/sft.py in 3.2.0, trainers/mixin.py in 4.5.3; which kind of checkpointing
-    # depends on the release and the launch.
-    "ms-swift": ("ms-swift", {_CHECKPOINTING: True, _HOOK: True, _CACHE: False, _PADDING: "right"}),
+    # depends on the release and the launch. The batch is that of 2.0.0, 2.6.1, 3.0.0, 3.12.6 and 4.0.0.
+    "ms-swift": ("ms-swift", {_CHECKPOINTING: True, _HOOK: True, _CACHE: False, _PADDING: "right", _BATCH: 1}),
     # load_adapter in 0.6.0, 0.9.2, 0.12.2 and 0.19.0; the embeddings of other runs are trained, or have it as well.
     # MultipackBatchSampler in 0.9.1, 0.9.2 and 0.18.0 fills several sequences at a time.
     "axolotl": ("axolotl", {_HOOK: True, _CACHE: False, _STRATEGY: "binned"}),

@@ -214,6 +214,8 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
                 settings.insert(settings.index(setting) + 1, architecture)
     if not any(word.text.lower().endswith(_CONFIGS) for word in launch.files):  # which has them itself
         settings += left_to_tool(_tool(launch, feeds), settings)
+        if launch.tool == "ms-swift":
+            settings += ms_swift.micro_batches(settings)
     return settings, skipped
 
 
