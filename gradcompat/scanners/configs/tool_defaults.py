@@ -6,6 +6,7 @@ instead.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from gradcompat.model.environment import Location, Setting, SettingValue
@@ -61,6 +62,9 @@ _IMPORTED: Mapping[str, tuple[str, ...]] = {
         *("vllm", "torchdata", "torchvision", "timm", "hydra", "wandb", "tensorboard", "mlflow", "swanlab"),
     ),
 }
+# What is imported to report to, and the tools that import none of it for anything else; `all` is all of it.
+_TRACKERS = frozenset({"wandb", "tensorboard", "mlflow", "swanlab"})
+_REPORTS = frozenset({"llamafactory"})
 # The arguments that have a tool import something more, and their values.
 _ON_DEMAND: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "axolotl": (("rl", "grpo", "vllm"), ("xformers_attention", "true", "xformers")),
@@ -89,7 +93,9 @@ def imports_of(tool: str, arguments: Mapping[str, object], *, own: bool = False)
         for argument, wanted, library in _ON_DEMAND.get(tool, ())
         if str(arguments.get(argument)).lower() == wanted
     )
-    return (*_IMPORTED[tool], *asked)
+    reported = set(re.findall(r"\w+", str(arguments.get("report_to", "all"))))
+    unused = _TRACKERS - reported if tool in _REPORTS and not reported & {"all", "None"} else frozenset()
+    return tuple(name for name in (*_IMPORTED[tool], *asked) if name not in unused)
 
 
 def left_to_tool(tool: str, stated: Iterable[Setting]) -> list[Setting]:
