@@ -32,7 +32,7 @@ from gradcompat.scanners.launches.environment_variables import VARIABLES, said_b
 from gradcompat.scanners.launches.launchers import Argument, Launch, is_lightning
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 from gradcompat.terms.calls import Call, Unread, Value
-from gradcompat.terms.symbol_patterns import settings_of_use
+from gradcompat.terms.symbol_patterns import CALLS_KEY, settings_of_use
 
 _ACCUMULATION = Feed("training.gradient_accumulation_steps")
 _CHECKPOINTING = Feed("training.gradient_checkpointing")
@@ -315,6 +315,8 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     ]
     if launch.tool == "trl":
         found += [("", one) for one in training_arguments.stored_as_loaded(_values(launch), places.location(place))]
+    if launch.tool == "trl" and launch.target is None:  # the command itself, and not a script of TRL's
+        found.append(("", Setting(key=CALLS_KEY, value=("trl.cli.main()",), location=places.location(place))))
     if launch.tool == "ultralytics":
         location = places.location(place)
         used = settings_of_use(map(str, _yolo(launch)))
