@@ -203,7 +203,8 @@ def test_a_cudnn_that_is_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "cudnn"), [("2.10.0+cu130", "9.15.1.9"), ("2.10.0+cu128", None), ("2.9.1+cu130", None), ("2.10.0", None)]
+    ("version", "cudnn"),
+    [("2.10.0+cu130", "9.15.1.9"), ("2.10.0+cu128", None), ("2.9.1+cu130", None), ("2.10.0", None)],
 )
 def test_a_build_for_cuda_13_brings_a_newer_cudnn(version: str, cudnn: str | None) -> None:
     found = with_package_facts(listed(package("torch", version)))
