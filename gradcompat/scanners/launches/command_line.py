@@ -315,7 +315,7 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     ]
     if launch.tool == "trl":
         found += [("", one) for one in training_arguments.stored_as_loaded(_values(launch), places.location(place))]
-    if launch.tool == "trl" and launch.target is None:  # the command itself, and not a script of TRL's
+    if launch.tool == "trl" and launch.target is None and not launch.conditional:  # no script of TRL
         found.append(("", Setting(key=CALLS_KEY, value=("trl.cli.main()",), location=places.location(place))))
     if launch.tool == "ultralytics":
         location = places.location(place)
