@@ -33,7 +33,8 @@ _OF_PROJECT_ABOVE = frozenset(
     }
 )
 _SCRIPT, _NOTEBOOK = "script", "notebook"
-_PROGRAMS_AND_PARTS = (*PROGRAMS, "launch-script", "hydra")  # which say themselves that they train nothing
+_CODE = (*PROGRAMS, "launch-script")
+_PROGRAMS_AND_PARTS = (*_CODE, "hydra")  # which say themselves that they train nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ class Contexts:
         None where no code was read at all. An environment in a folder without any, of a project that has some
         elsewhere, has code that takes nothing.
         """
-        if not any(context.kind in PROGRAMS or context.run for context in self.every):
+        if not any(context.kind in _CODE or context.run for context in self.every):
             return [None] * len(environments)
         shared = (*self.together, *self.named)
         owned = self._owned(environments)

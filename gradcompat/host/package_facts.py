@@ -58,6 +58,8 @@ _CONDA_PLATFORMS = {
     "ucrt": "win32",
     "vs2015_runtime": "win32",
 }
+# By the release of torch and the CUDA that it is built for: the requirements of its wheels on the index of PyTorch.
+_BROUGHT_CUDNN = {("2.10.0", "13"): "9.15.1.9"}
 _NVIDIA_WHEEL = lazy_pattern(r"nvidia-.+-cu1\d")  # for Linux, and mostly for Windows
 # What is written by hand or by a tool for one platform: an entry without a marker is installed.
 _OF_ONE_PLATFORM = frozenset(
@@ -77,7 +79,7 @@ def with_package_facts(environment: Environment, *, installed: bool = False) -> 
     """
     said = _said(environment, installed=installed)
     build = next(iter(said)) if len(said) == 1 else None
-    facts = {"__nccl": _nccl(environment.packages, build), "__cudnn": _one(_versions(environment.packages, _CUDNN))}
+    facts = {"__nccl": _nccl(environment.packages, build), "__cudnn": _cudnn(environment.packages, build)}
     if build is not None and build.device in ("cuda", "rocm"):
         facts[f"__{build.device}"] = (build.version, said[build]) if build.version is not None else None
     known = {key: fact for key, fact in facts.items() if fact is not None and key not in environment.virtual}
@@ -228,6 +230,24 @@ def _nccl(packages: tuple[Package, ...], build: Build | None) -> tuple[str, Loca
         if found := _versions(packages, own):
             return _one(found)
     return _one(_versions(packages, _NCCL))
+
+
+def _cudnn(packages: tuple[Package, ...], build: Build | None) -> tuple[str, Location] | None:
+    """The cuDNN that comes as a package, or else with a build of torch that has a newer one than its others."""
+    listed = _versions(packages, _CUDNN)
+    if listed or build is None or build.device != "cuda" or build.version is None:
+        return _one(listed)
+    major = build.version.partition(".")[0]
+    brought = {
+        version: package.location
+        for package in packages
+        if package.name in TORCH and (version := _BROUGHT_CUDNN.get((_release(package), major)))
+    }
+    return _one(brought)
+
+
+def _release(package: Package) -> str:
+    return (package.version or "").partition("+")[0]
 
 
 def _versions(packages: Iterable[Package], names: re.Pattern[str]) -> dict[str, Location]:

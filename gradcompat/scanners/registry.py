@@ -162,7 +162,7 @@ SCANNERS = (
             "iterable_dataset",
             *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
             *("ultralytics", "mmengine", "sentence_transformers", "basicsr", "realesrgan", "gfpgan", "LightningCLI"),
-            *("swift.megatron", "verl.trainer"),
+            *("swift.megatron", "sft_main", "pt_main", "pretrain_main", "rlhf_main", "verl.trainer"),
         ),
         note="code",
     ),

@@ -474,7 +474,7 @@ def _with_options(members: list[Context]) -> list[Context]:
                 index = settings.index(stated)
                 settings[index : index + 1] = [] if elsewhere else own
         settings = _taken(settings, member, launches)
-        settings += [*parsed_calls(member.parsers, launches), *calls_of_tools(member, keyed)]
+        settings += [*parsed_calls(member.parsers, launches, keyed), *calls_of_tools(member, keyed)]
         found.append(replace(member, settings=tuple(settings), defaults=(), branches=(), optional=unused))
     return found
 

@@ -200,3 +200,12 @@ def test_a_cudnn_that_is_listed() -> None:
     assert with_package_facts(newer).virtual["__cudnn"] == "9.15.1.9"
     two = listed(package("nvidia-cudnn-cu12", "9.10.2.21"), package("nvidia-cudnn-cu13", "9.13.0.50"))
     assert "__cudnn" not in with_package_facts(two).virtual
+
+
+@pytest.mark.parametrize(
+    ("version", "cudnn"),
+    [("2.10.0+cu130", "9.15.1.9"), ("2.10.0+cu128", None), ("2.9.1+cu130", None), ("2.10.0", None)],
+)
+def test_a_build_for_cuda_13_brings_a_newer_cudnn(version: str, cudnn: str | None) -> None:
+    found = with_package_facts(listed(package("torch", version)))
+    assert found.virtual.get("__cudnn") == cudnn

@@ -107,6 +107,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
         # What a model's config says is for its generation and its heads: the tokenizer pads with a token of its own.
         if not text(target.value).endswith("config"):
             _pad_token(found, step, name, value, literal)
+    elif name == "loss_function" and text(target.value) not in ("self", "self.config"):
+        found.state(step, "model.returns_loss", None, at=target)  # what is put in its place is not read
     elif name == "requires_grad":
         if literal is False:
             found.symbol("torch.nn.Parameter.frozen", target)

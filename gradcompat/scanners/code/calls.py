@@ -38,6 +38,7 @@ _UNSLOTH = frozenset({"unsloth"})
 _SENTENCES = frozenset({"sentence_transformers"})
 _SETFIT = frozenset({"setfit"})
 _PEFT = frozenset({"peft"})
+_SWIFT = frozenset({"swift"})
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning", "lightning_fabric"})
 _ACCELERATE = frozenset({"accelerate"})
 _TORCH = frozenset({"torch"})
@@ -275,14 +276,28 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     ),
     "TorchAoConfig": (Known(_TRANSFORMERS, states={"quantization.method": "torchao"}),),
     "QuantoConfig": (Known(_TRANSFORMERS, states={"quantization.method": "quanto"}),),
+    # ms-swift, by the functions that its commands call
+    **dict.fromkeys(
+        ("SftArguments", "TrainArguments", "PtArguments", "PretrainArguments", "RLHFArguments"),
+        (Known(_SWIFT, ms_swift.FEEDS),),
+    ),
+    **{
+        f"{name}_main": (Known(_SWIFT, states=states, framework="transformers.Trainer", trains=True),)
+        for name, states in (
+            ("sft", {"training.method": "sft"}),
+            ("pt", {"training.method": "pretrain"}),
+            ("pretrain", {"training.method": "pretrain"}),
+            ("rlhf", {}),
+        )
+    },
     # ms-swift's Megatron
     **dict.fromkeys(
         ("MegatronSftArguments", "MegatronPretrainArguments", "MegatronRLHFArguments"),
-        (Known(frozenset({"swift"}), ms_swift.MEGATRON),),
+        (Known(_SWIFT, ms_swift.MEGATRON),),
     ),
     **dict.fromkeys(
         ("megatron_sft_main", "megatron_pretrain_main", "megatron_rlhf_main"),
-        (Known(frozenset({"swift"}), framework="megatron", trains=True),),
+        (Known(_SWIFT, framework="megatron", trains=True),),
     ),
     # verl's SFT, by the function that its command calls
     "run_sft": (Known(frozenset({"verl"}), states={"training.method": "sft"}, framework="verl", trains=True),),

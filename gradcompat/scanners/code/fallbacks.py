@@ -17,7 +17,7 @@ from gradcompat.scanners.code.uses import catches
 
 # Functions of which a defect asks whether the program can do without.
 FUNCTIONS = re.compile(
-    r"torchaudio\.(?:load|save)|torch\.optim\.lr_scheduler\.ReduceLROnPlateau\.get_last_lr"
+    r"torchaudio\.(?:load|save)|torch\.(?:amp\.)?autocast|torch\.optim\.lr_scheduler\.ReduceLROnPlateau\.get_last_lr"
     r"|(?:pytorch_)?lightning\.(?:\w+\.)*Trainer\.(?:add_argparse_args|from_argparse_args|parse_argparser)"
 )
 _TELLING = re.compile(r"print|log|warn|traceback|debug|info|error|exception|critical", re.IGNORECASE)

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from gradcompat.model.environment import Location, Setting
+from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.code.arguments import Argument
 from gradcompat.scanners.code.calls import KERAS, LOADER, LOADERS, STATEFUL_LOADERS
 from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTIONS, on_plain_convolutions
@@ -17,7 +17,7 @@ from gradcompat.scanners.code.detectors.late_adapters import ATTACHING, late_ada
 from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
 from gradcompat.scanners.code.detectors.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
-from gradcompat.scanners.code.detectors.split_loaders import SHARING, shared_twice
+from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, shared_twice
 from gradcompat.scanners.code.detectors.ungraded_passes import ungraded_pass
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
 from gradcompat.scanners.code.findings import PICTURE, Findings
@@ -27,6 +27,8 @@ from gradcompat.scanners.code.option_defaults import is_option, named_option
 from gradcompat.scanners.code.sample_contents import read_videos_alone
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import Step
+from gradcompat.scanners.configs.ms_swift import micro_batches
+from gradcompat.scanners.configs.tool_defaults import left_to_tool
 from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.terms.calls import Call, read_call
 from gradcompat.terms.symbol_patterns import name_of
@@ -100,6 +102,11 @@ _PREPARING = re.compile(r"\.prepare\(")
 _OWN_WEIGHTS = "transformers.PreTrainedModel._init_weights"
 # A model of sentence-transformers, which trains itself.
 _SELF_TRAINED = re.compile(r"sentence_transformers\.(?:\w+\.)*(?:SentenceTransformer|CrossEncoder|SparseEncoder)\.fit")
+_COMPILED = "training.torch_compile"
+# The variables that keep torch.compile from compiling, whoever calls it.
+_COMPILES_NOTHING = re.compile(r"TORCH(?:DYNAMO|_COMPILE)_DISABLE")
+# What ms-swift's commands call, with defaults of its own.
+_OF_SWIFT = re.compile(r"swift\.(?:\w+\.)*(?:sft|pt|pretrain|rlhf)_main")
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 
@@ -107,6 +114,11 @@ def conclude(found: Findings, end: Step) -> None:
     """Add what follows from the whole."""
     _hooked(found, end)
     _driven(found, end)
+    if any(map(_OF_SWIFT.fullmatch, found.symbols)):
+        found.settings += left_to_tool("ms-swift", found.settings)
+        found.settings += micro_batches(found.settings)
+    if any(map(_COMPILES_NOTHING.search, found.texts)) and _says(found, _COMPILED, value=False):
+        found.settings[:] = [one for one in found.settings if one.key != _COMPILED or one.value is False]
     _merged(found)
     _accumulated_alike(found)
     _ordered(found, end)
@@ -139,6 +151,10 @@ def conclude(found: Findings, end: Step) -> None:
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)
     for name, place in unfilled_layers(found):
         found.symbols.setdefault(name, place)
+
+
+def _says(found: Findings, key: str, *, value: SettingValue) -> bool:
+    return any(one.key == key and one.value is value for one in found.settings)
 
 
 def _pictured(found: Findings, end: Step) -> None:
@@ -185,6 +201,9 @@ def _composed(found: Findings) -> None:
         late = one.once(late_optimizer)
         if late is not None:
             found.symbols.setdefault("late_optimizer", one.place(late))
+        left = one.once(left_unprepared)
+        if left is not None:
+            found.symbols.setdefault("loader.unprepared", one.place(left))
     for one in found.with_text(SHARING.search):
         loader = one.once(shared_twice)
         if loader is not None:
@@ -274,7 +293,7 @@ def _driven(found: Findings, end: Step) -> None:
         found.trains = True  # nor Coqui's
     if "fit" in found.mentioned and any(map(_SELF_TRAINED.fullmatch, found.symbols)):
         found.trains = True  # by a loop of its own or by the Trainer, as the release has it
-    if not found.drivers.keys().isdisjoint({"megatron", "verl"}):
+    if not found.drivers.keys().isdisjoint({"megatron", "verl"}) or any(map(_OF_SWIFT.fullmatch, found.symbols)):
         found.trains = True  # the functions that they are known by train
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX

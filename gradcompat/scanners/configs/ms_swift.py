@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
-from gradcompat.model.environment import Setting
+from gradcompat.model.environment import Location, Setting
+from gradcompat.model.release_question import ReleaseQuestion
 from gradcompat.scanners.configs import training_arguments
 from gradcompat.scanners.configs.flat import key_places, read_config, run_of, settings_of
 from gradcompat.scanners.configs.tool_defaults import imports_of, left_to_tool
@@ -77,6 +79,18 @@ _OWN = frozenset(
         *("system", "model_id_or_path", "template", "template_type", "dataset"),
     }
 )
+_ACCUMULATION, _BATCH = "training.gradient_accumulation_steps", "training.per_device_train_batch_size"
+# What steps are counted by where a run leaves them out: argument.py in 2.0.0 to 2.6.1, trainers/arguments.py from 3.2.2
+# to 4.5.2. The releases between have the default of transformers.
+_SAMPLES = 16
+_COUNTS = (
+    (ReleaseQuestion(package="ms-swift", operator="<", literal="3.0.0"),),
+    (ReleaseQuestion(package="ms-swift", operator=">=", literal="3.2.2"),),
+)
+_COUNTS_NOT = (
+    ReleaseQuestion(package="ms-swift", operator=">=", literal="3.0.0"),
+    ReleaseQuestion(package="ms-swift", operator="<", literal="3.2.2"),
+)
 # Without one of these it is about inference, evaluation or sampling.
 _TRAINING = frozenset(
     {"per_device_train_batch_size", "num_train_epochs", "gradient_accumulation_steps", "learning_rate"}
@@ -110,3 +124,21 @@ def streams_in_order(given: Mapping[str, object]) -> bool:
     """Does a stream come in its own order? Its loader shuffles nothing, whatever is said of that one elsewhere."""
     said = {name: str(given.get(name)).lower() for name in ("streaming", "dataset_shuffle")}
     return said == {"streaming": "true", "dataset_shuffle": "false"} and "train_dataloader_shuffle" not in given
+
+
+def micro_batches(stated: Iterable[Setting]) -> Iterator[Setting]:
+    """The accumulation steps of a launch that leaves them out: as many as sixteen samples need, in most releases.
+
+    Args:
+        stated: what the launch says; one process where it says nothing of them, as then no launcher is called.
+    """
+    said = {setting.key: setting.value for setting in stated}
+    batch, processes = said.get(_BATCH, 1), said.get("distributed.processes", 1)
+    if _ACCUMULATION in said or said.get("training.method") == "grpo":  # of which some releases say one
+        return
+    if not (isinstance(batch, int) and isinstance(processes, int) and batch > 0 < processes):
+        return
+    steps = max(1, math.ceil(_SAMPLES / batch / processes))
+    place = Location(path="default of ms-swift")
+    for value, where in (*((steps, one) for one in _COUNTS), (1, _COUNTS_NOT)):
+        yield Setting(key=_ACCUMULATION, value=value, location=place, presumed=True, where=where)

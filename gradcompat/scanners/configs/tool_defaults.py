@@ -6,6 +6,7 @@ instead.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from gradcompat.model.environment import Location, Setting, SettingValue
@@ -15,6 +16,7 @@ _UNUSED = "distributed.find_unused_parameters"
 _STRATEGY = "training.packing_strategy"
 _HOOK, _CACHE = "training.enable_input_require_grads", "model.use_cache"
 _PADDING = "data.padding_side"
+_BATCH = "training.per_device_train_batch_size"
 
 # The tool as messages call it, and what it does. Where they checkpoint, all of them turn the cache off.
 _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
@@ -34,8 +36,8 @@ _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
         },
     ),
     # trainers/arguments.py and llm/train/sft.py in 3.2.0, trainers/mixin.py in 4.5.3; which kind of checkpointing
-    # depends on the release and the launch.
-    "ms-swift": ("ms-swift", {_CHECKPOINTING: True, _HOOK: True, _CACHE: False, _PADDING: "right"}),
+    # depends on the release and the launch. The batch is that of 2.0.0, 2.6.1, 3.0.0, 3.12.6 and 4.0.0.
+    "ms-swift": ("ms-swift", {_CHECKPOINTING: True, _HOOK: True, _CACHE: False, _PADDING: "right", _BATCH: 1}),
     # load_adapter in 0.6.0, 0.9.2, 0.12.2 and 0.19.0; the embeddings of other runs are trained, or have it as well.
     # MultipackBatchSampler in 0.9.1, 0.9.2 and 0.18.0 fills several sequences at a time.
     "axolotl": ("axolotl", {_HOOK: True, _CACHE: False, _STRATEGY: "binned"}),
@@ -60,6 +62,9 @@ _IMPORTED: Mapping[str, tuple[str, ...]] = {
         *("vllm", "torchdata", "torchvision", "timm", "hydra", "wandb", "tensorboard", "mlflow", "swanlab"),
     ),
 }
+# What is imported to report to, and the tools that import none of it for anything else; `all` is all of it.
+_TRACKERS = frozenset({"wandb", "tensorboard", "mlflow", "swanlab"})
+_REPORTS = frozenset({"llamafactory"})
 # The arguments that have a tool import something more, and their values.
 _ON_DEMAND: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "axolotl": (("rl", "grpo", "vllm"), ("xformers_attention", "true", "xformers")),
@@ -88,7 +93,9 @@ def imports_of(tool: str, arguments: Mapping[str, object], *, own: bool = False)
         for argument, wanted, library in _ON_DEMAND.get(tool, ())
         if str(arguments.get(argument)).lower() == wanted
     )
-    return (*_IMPORTED[tool], *asked)
+    reported = set(re.findall(r"\w+", str(arguments.get("report_to", "all"))))
+    unused = _TRACKERS - reported if tool in _REPORTS and not reported & {"all", "None"} else frozenset()
+    return tuple(name for name in (*_IMPORTED[tool], *asked) if name not in unused)
 
 
 def left_to_tool(tool: str, stated: Iterable[Setting]) -> list[Setting]:

@@ -32,7 +32,7 @@ from gradcompat.scanners.launches.environment_variables import VARIABLES, said_b
 from gradcompat.scanners.launches.launchers import Argument, Launch, is_lightning
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 from gradcompat.terms.calls import Call, Unread, Value
-from gradcompat.terms.symbol_patterns import settings_of_use
+from gradcompat.terms.symbol_patterns import CALLS_KEY, settings_of_use
 
 _ACCUMULATION = Feed("training.gradient_accumulation_steps")
 _CHECKPOINTING = Feed("training.gradient_checkpointing")
@@ -214,6 +214,8 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
                 settings.insert(settings.index(setting) + 1, architecture)
     if not any(word.text.lower().endswith(_CONFIGS) for word in launch.files):  # which has them itself
         settings += left_to_tool(_tool(launch, feeds), settings)
+        if launch.tool == "ms-swift":
+            settings += ms_swift.micro_batches(settings)
     return settings, skipped
 
 
@@ -313,6 +315,8 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     ]
     if launch.tool == "trl":
         found += [("", one) for one in training_arguments.stored_as_loaded(_values(launch), places.location(place))]
+    if launch.tool == "trl" and launch.target is None and not launch.conditional:  # no script of TRL
+        found.append(("", Setting(key=CALLS_KEY, value=("trl.cli.main()",), location=places.location(place))))
     if launch.tool == "ultralytics":
         location = places.location(place)
         used = settings_of_use(map(str, _yolo(launch)))

@@ -55,6 +55,11 @@ VARIABLES: Mapping[str, Variable] = {
     "TIMM_FUSED_ATTN": Variable(
         key="environment.timm_fused_attention", words=frozenset({"1", "2"}), before=frozenset({"timm"})
     ),
+    # torch/_dynamo/eval_frame.py and config.py: read when something is compiled.
+    **dict.fromkeys(
+        ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE"),
+        Variable(key="training.torch_compile", on=False, off=None, words=frozenset({"1"})),
+    ),
     "TORCHINDUCTOR_MIX_ORDER_REDUCTION": Variable(key="environment.mix_order_reduction"),
     # torch/serialization.py: read at each load, and counts more than the argument.
     "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": Variable(

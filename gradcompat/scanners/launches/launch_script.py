@@ -24,7 +24,7 @@ from gradcompat.scanners import any_config
 from gradcompat.scanners.key_mapping import Feed
 from gradcompat.scanners.launches import command_line
 from gradcompat.scanners.launches.command_line import Places, files_of, imports_of_launch, settings_of
-from gradcompat.scanners.launches.launchers import WRAPPERS, Argument, Launch, launch_of
+from gradcompat.scanners.launches.launchers import WRAPPERS, Argument, Launch, launch_of, uses_model
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 FEEDS = {
@@ -78,6 +78,7 @@ class _Script:
         written: the configs that it writes itself, by their names.
         breaks: where lines were meant to go on.
         budget: the steps that are left for it.
+        uses_model: it has a tool that trains use a model.
     """
 
     document: Document
@@ -88,6 +89,7 @@ class _Script:
     skipped: list[Skipped] = field(default_factory=list)
     written: dict[str, Heredoc] = field(default_factory=dict)
     budget: Budget = field(default_factory=lambda: Budget(MOST_STEPS))
+    uses_model: bool = False
 
     def location(self, offset: int) -> Location:
         line = bisect_left(self.ends, offset)
@@ -126,10 +128,12 @@ def scan(document: Document) -> Context:
     """What the launches of a script state.
 
     Raises:
-        Malformed: if it starts no training, or is longer than any script.
+        Malformed: if it starts no training and has no tool use a model, or is longer than any script.
     """
     script = _script(document)
-    return _context(script, script.launches)
+    if not script.launches and script.uses_model:
+        return Context(source=document.path, kind="launch-script", settings=(), run=False)
+    return _context(script, _started(script))
 
 
 def scan_each(document: Document) -> list[Context]:
@@ -141,14 +145,14 @@ def scan_each(document: Document) -> list[Context]:
     script = _script(document)
     script.skipped.clear()
     found: list[Context] = []
-    for launch in script.launches:
+    for launch in _started(script):
         found.append(_context(script, [launch]))
         script.skipped.clear()
     return found
 
 
 def _script(document: Document) -> _Script:
-    """A script with its launches, of which there is one at least."""
+    """A script with its launches."""
     text = document.text
     if len(text) > _LONGEST:
         raise TooComplex(
@@ -161,9 +165,14 @@ def _script(document: Document) -> _Script:
     script = _Script(replace(document, text=text), ends, breaks, Trace.of(text))
     _slurm(script)
     _read(script, text, lambda offset: offset)
-    if not script.launches:
-        raise Unrecognised("starts no training that gradcompat knows", path=document.path)
     return script
+
+
+def _started(script: _Script) -> list[Launch]:
+    """The launches of a script that has to have one."""
+    if not script.launches:
+        raise Unrecognised("starts no training that gradcompat knows", path=script.document.path)
+    return script.launches
 
 
 def _context(script: _Script, launches: list[Launch]) -> Context:
@@ -327,6 +336,7 @@ def _read(script: _Script, text: str, place: Callable[[int], int], nested: int =
         launch = launch_of(words)
         launched = launch is not None
         if launch is None:
+            script.uses_model = script.uses_model or uses_model(words)
             _other(script, command, words, nested)
         elif left:
             script.note("a launch", "comes after `exit` and never runs", launch.place)

@@ -7,7 +7,7 @@ A parser of dataclasses calls them with what the command says: ``HfArgumentParse
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gradcompat.model.context import Context, DataclassParser, LaunchOption
 from gradcompat.model.environment import Location, Setting
@@ -41,24 +41,46 @@ def with_launches(setting: Setting, launches: _Launches) -> Setting:
     return replace(setting, value=tuple(told), places=tuple(told.values()))
 
 
-def parsed_calls(parsers: Sequence[DataclassParser], launches: _Launches) -> list[Setting]:
-    """How parsers call the dataclasses of other packages in the launches of a run.
+def parsed_calls(
+    parsers: Sequence[DataclassParser], launches: _Launches, configs: Sequence[Context] = ()
+) -> list[Setting]:
+    """How parsers call the dataclasses of other packages in the launches of a run, or with the one file they are given.
 
     A field of the project's own that the command leaves out has a default that is not read here.
+
+    Args:
+        parsers: of a program.
+        launches: the options of each.
+        configs: the files of the run whose keys are the fields of dataclasses.
     """
     told: dict[str, Location] = {}
+    for parser in parsers:
+        config = only_file(parser.files[0], configs) if len(parser.files) == 1 and not parser.keys else None
+        if config is not None and not parser.reads_argument:
+            named = dict(_fields(config.keys))
+            for name in parser.classes:
+                told.setdefault(str(Call(name, (), {**_left(parser, named), **named}, True)), config.keys[0].location)
     for options in launches:
         for parser in parsers if options else ():
             named = dict(_fields(options or ()))
-            given = {**{name: Unread("_own") for name in sorted(parser.own - named.keys())[:_MOST_OWN]}, **named}
+            path = next((one.value for one in options or () if one.name == _CONFIG), None)
+            config = only_file(path, configs) if parser.reads_config and isinstance(path, str) else None
+            if config is not None:
+                named = {**dict(_fields(config.keys)), **{key: named[key] for key in named if key != _CONFIG}}
             elsewhere = parser.files or parser.keys or parser.reads_argument
             whole = not elsewhere and not (parser.reads_config and _CONFIG in named)
             for name in parser.classes:
-                told.setdefault(str(Call(name, (), given, whole)), (options or ())[0].location)
+                call = Call(name, (), {**_left(parser, named), **named}, whole)
+                told.setdefault(str(call), (options or ())[0].location)
     if not told:
         return []
     places = tuple(told.values())
     return [Setting(key=CALLS_KEY, value=tuple(told), location=places[0], places=places)]
+
+
+def _left(parser: DataclassParser, named: Mapping[str, Value]) -> dict[str, Value]:
+    """The fields of the project's own that nothing gives."""
+    return {name: Unread("_own") for name in sorted(parser.own - named.keys())[:_MOST_OWN]}
 
 
 def calls_of_tools(launch: Context, configs: Sequence[Context]) -> list[Setting]:

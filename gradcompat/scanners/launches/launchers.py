@@ -51,6 +51,13 @@ _TOOLS = {
     ),
     "xtuner": ("xtuner", frozenset({"train"})),
 }
+# What of their other subcommands uses a model that is trained, beside no training that it serves.
+_USING = {
+    "llamafactory-cli": frozenset({"chat", "api", "export", "webchat"}),
+    "axolotl": frozenset({"inference", "merge-lora", "merge_lora"}),
+    "swift": frozenset({"infer", "deploy", "export", "eval", "app", "app-ui", "merge-lora"}),
+    "trl": frozenset({"chat"}),
+}
 _YOLO = "yolo"
 _YOLO_TASKS = frozenset({"detect", "segment", "classify", "pose", "obb"})
 _STARTS = re.compile(
@@ -202,6 +209,15 @@ def launch_of(words: Sequence[Word]) -> Launch | None:
         launch = _with_arguments(Launch("", "", words[0].place(0)), words[1:])
         return launch if _is_training(launch) else None
     return None
+
+
+def uses_model(words: Sequence[Word]) -> bool:
+    """Does a command have a tool that trains use a model, and train none?"""
+    names = [_base(word) for word in words[:_FARTHEST] if word.text]
+    tool = next((index for index, name in enumerate(names) if name in _USING), None)
+    if tool is None or (tool and names[0] not in WRAPPERS and not _VARIABLE.match(names[0])):
+        return False
+    return names[tool + 1 : tool + 2] != [] and names[tool + 1] in _USING[names[tool]]
 
 
 def _base(word: Word) -> str:

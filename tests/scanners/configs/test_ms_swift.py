@@ -6,6 +6,7 @@ import pytest
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
+from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.configs import ms_swift
 from tests.scanners.scanned import fixture, lines, stated
 
@@ -101,3 +102,24 @@ def test_a_reranker_is_padded_on_the_right_unless_it_is_told_otherwise(padding: 
     settings = {one.key: one for one in ms_swift.scan(Document("a.yaml", text)).settings}
     assert settings["training.method"].value == "generative_reranker"
     assert (settings["data.padding_side"].value, settings["data.padding_side"].presumed) == side
+
+
+@pytest.mark.parametrize(
+    ("stated", "steps"),
+    [
+        ({}, 16),
+        ({"training.per_device_train_batch_size": 3, "distributed.processes": 2}, 3),
+        ({"training.per_device_train_batch_size": 32}, 1),
+        ({"training.gradient_accumulation_steps": 4}, None),
+        ({"distributed.processes": None}, None),
+        ({"training.method": "grpo"}, None),
+    ],
+)
+def test_sixteen_samples_make_a_step_where_no_steps_are_said(stated: dict[str, int | None], steps: int | None) -> None:
+    place = Location(path="sft.sh")
+    found = ms_swift.micro_batches([Setting(key=key, value=value, location=place) for key, value in stated.items()])
+    old = [one.value for one in found if all(question.holds("2.6.1") for question in one.where)]
+    assert old == ([] if steps is None else [steps])
+    found = ms_swift.micro_batches([Setting(key=key, value=value, location=place) for key, value in stated.items()])
+    between = [one.value for one in found if all(question.holds("3.2.1") for question in one.where)]
+    assert between == ([] if steps is None else [1])

@@ -514,6 +514,26 @@ def test_commands(text: str, expected: list[tuple[str, SettingValue | None, str,
 @pytest.mark.parametrize(
     "text",
     [
+        "swift infer --model Qwen/Qwen2-7B",
+        "CUDA_VISIBLE_DEVICES=0 swift export --ckpt_dir out/checkpoint-100 --merge_lora true",
+        "uv run llamafactory-cli chat model.yaml",
+        "axolotl merge-lora config.yml",
+    ],
+)
+def test_what_uses_a_model_and_trains_none(text: str) -> None:
+    found = scan(Document("use.sh", text))
+    assert (found.run, found.settings) == (False, ())
+
+
+@pytest.mark.parametrize("text", ["swift rollout --model Qwen/Qwen2-7B", "trl vllm-serve --model gpt2", "swift --help"])
+def test_what_serves_a_training_is_no_use_of_a_model(text: str) -> None:
+    with pytest.raises(Malformed, match="starts no training"):
+        scan(Document("serve.sh", text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "",
         "echo torchrun train.py --gradient_accumulation_steps 8",
         "pip install deepspeed torchrun",
@@ -522,7 +542,6 @@ def test_commands(text: str, expected: list[tuple[str, SettingValue | None, str,
         "python setup.py install",
         "python -c 'import torch' --lr 1",
         "accelerate config",
-        "swift infer --model Qwen/Qwen2-7B",
         "trl env",
         "torchrun",
         "# torchrun train.py --gradient_accumulation_steps 8",

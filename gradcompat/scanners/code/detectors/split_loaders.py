@@ -15,6 +15,7 @@ _SAMPLER, _BY_NODE = "DistributedSampler", "split_dataset_by_node"
 _BEFORE_SAMPLER = 3  # dataset, batch_size and shuffle
 _ACCELERATOR = re.compile(r"accel", re.IGNORECASE)  # and no preparation of something else
 _LOADER = re.compile(r"\w*DataLoader")
+_MAY_LOAD = re.compile(r"load|dl\b|data|iter|batch|train_?(?!able|er)|set\b", re.IGNORECASE)
 
 _Told = Mapping[str, Sequence[ast.expr]]
 
@@ -64,3 +65,41 @@ def _values(value: ast.expr | None, told: _Told) -> list[ast.Call]:
         branches = (one.body, one.orelse) if isinstance(one, ast.IfExp) else (one,)
         found += [branch for branch in branches if isinstance(branch, ast.Call)]
     return found
+
+
+def left_unprepared(statements: Sequence[ast.stmt]) -> ast.Call | None:
+    """The first loader that draws at random, where none of these is among what is prepared, nor what may be one."""
+    nodes = nodes_in(*statements)
+    made: dict[str, ast.Call] = {}
+    others: set[str] = set()
+    prepared: list[ast.expr] = []
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=ast.Call() as call) if (
+                _LOADER.fullmatch(called_name(call))
+            ):
+                draws = any(_draws(keyword) for keyword in call.keywords) or len(call.args) >= _BEFORE_SAMPLER
+                if draws:
+                    made.setdefault(ast.unparse(target), call)
+                else:
+                    others.add(ast.unparse(target))
+            case ast.Call(func=ast.Attribute(attr="prepare" | "prepare_data_loader"), args=given, keywords=[]):
+                prepared += given
+            case ast.Call(func=ast.Attribute(attr="prepare") | ast.Name(id="prepare_data_loader")):
+                return None
+    names = {ast.unparse(one) for one in prepared}
+    if not prepared or not made or not names.isdisjoint(made) or not all(map(_is_named, prepared)):
+        return None
+    if any(_MAY_LOAD.search(name) for name in names - others):
+        return None
+    return next(iter(made.values()))
+
+
+def _draws(keyword: ast.keyword) -> bool:
+    """Is it `shuffle=True` or a sampler, as far as that can be seen?"""
+    absent = isinstance(keyword.value, ast.Constant) and keyword.value.value in (False, None)
+    return keyword.arg in (None, "shuffle", "sampler", "batch_sampler") and not absent
+
+
+def _is_named(one: ast.expr) -> bool:
+    return isinstance(one, ast.Name | ast.Attribute)
