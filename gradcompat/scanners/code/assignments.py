@@ -279,7 +279,10 @@ def _in_place(method: ast.FunctionDef) -> bool:
 
 
 def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
-    """A `compute_loss` that does not ask the Trainer's, and whether it leaves out what the Trainer counts on."""
+    """A `compute_loss` that does not ask the Trainer's, and whether it leaves out what the Trainer counts on.
+
+    One that asks the Trainer's without the count leaves it out, too: nor does the model get it then.
+    """
     methods = [one for one in trainer.body if isinstance(one, ast.FunctionDef) and one.name == "compute_loss"]
     if len(methods) != 1:
         return
@@ -288,17 +291,25 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
         found.symbol(_REFUSES_COUNT, methods[0])
     used: set[str] = set()
     labels = False  # without them nobody counts, and releases from 4.53.0 on divide
+    asks = False
     for statement in methods[0].body:
         for inner in ast.walk(statement):
             match inner:
                 case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name("super")), attr="compute_loss")):
-                    return
+                    if _hands_count(inner):
+                        return
+                    asks = True
                 case ast.Name(name) | ast.Attribute(attr=name):
                     used.add(name)
                 case ast.Constant("labels"):
                     labels = True
     said = any(isinstance(one, ast.Attribute) and one.attr == "model_accepts_loss_kwargs" for one in ast.walk(trainer))
     counts = refuses or said or not used.isdisjoint({"num_items_in_batch", "gradient_accumulation_steps", "kwargs"})
+    if asks:
+        if not counts:
+            found.own_losses.append((found.place(methods[0]), True))
+            found.mentioned.add("loss")  # which the Trainer's takes out of what the model returns
+        return
     known = counts or labels or "loss" in used
     found.own_losses.append((found.place(methods[0]), not counts if known else None))
     if any(divides(inner, "num_items_in_batch") for inner in ast.walk(methods[0])):
@@ -399,6 +410,13 @@ def _takes_count(arguments: ast.arguments) -> bool:
     """Can a method be given `num_items_in_batch` by its name?"""
     named = (*arguments.args, *arguments.kwonlyargs)
     return arguments.kwarg is not None or any(one.arg == "num_items_in_batch" for one in named)
+
+
+def _hands_count(call: ast.Call) -> bool:
+    """Does a call of the Trainer's `compute_loss` give it `num_items_in_batch`, its fourth argument?"""
+    named = {keyword.arg for keyword in call.keywords}  # None is **kwargs
+    starred = any(isinstance(one, ast.Starred) for one in call.args)
+    return len(call.args) > 3 or starred or not named.isdisjoint({None, "num_items_in_batch"})
 
 
 def _refuses_count(statement: ast.stmt) -> bool:

@@ -300,7 +300,11 @@ WRAPPER = "import torch\nclass Mine(torch.nn.Module):\n    pass"
     ("before", "init", "body", "expected"),
     [
         ("", "pass", "return model(**inputs).loss", True),
-        ("", "pass", "return super().compute_loss(model, inputs)", "its own"),
+        ("", "pass", "return super().compute_loss(model, inputs)", True),
+        ("", "pass", "return super().compute_loss(model, inputs, num_items_in_batch=num_items_in_batch)", "its own"),
+        ("", "pass", "return super().compute_loss(model, inputs, False, num_items_in_batch)", "its own"),
+        ("", "pass", "return super().compute_loss(model, inputs) * self.weight(num_items_in_batch)", "its own"),
+        ("", "self.model_accepts_loss_kwargs = False", "return super().compute_loss(model, inputs)", "its own"),
         ("", "pass", "return model(**inputs, num_items_in_batch=num_items_in_batch).loss", False),
         ("", "pass", "return model(**inputs).loss / self.args.gradient_accumulation_steps", False),
         ("", "self.model_accepts_loss_kwargs = False", "return model(**inputs).loss", False),
