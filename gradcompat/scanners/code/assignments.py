@@ -17,7 +17,14 @@ from gradcompat.scanners.code.names import UNKNOWN
 from gradcompat.scanners.code.walk import Step, text
 from gradcompat.scanners.launches.environment_variables import VARIABLES, said_by
 
-EMBEDDINGS = re.compile(r"embed|\bwte\b")
+# The embeddings of tokens. Those of positions and of images are others, and a teacher's are not those of the model.
+_EMBEDDINGS = re.compile(r"embed|\bwte\b")
+_OTHERS = re.compile(r"posit|\bwpe\b|patch|vis(?:ion|ual)|image|audio|teacher|\bref_|reference|reward")
+# The table of tokens alone, and models that add trained positions or images to it: their first layer gets a gradient.
+_TABLE = re.compile(r"get_input_embeddings|embed_tokens|word_embeddings|\bwte\b")
+_ADD_TO_IT = re.compile(
+    r"gpt-?2|bert|electra|\bopt-|bart|pegasus|whisper|clip|bloom|llava|-vl\b|VLFor|vision|image", re.IGNORECASE
+)
 # Models with a loss: the bodies of models, which have none, are not asked.
 _HEAD = re.compile(r"For[A-Z]|LMHead")
 # What from_pretrained makes: a class of transformers that a class of the project derives from.
@@ -105,8 +112,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     elif name == "requires_grad":
         if literal is False:
             found.symbol("torch.nn.Parameter.frozen", target)
-            if EMBEDDINGS.search(text(target.value)):
-                found.freeze(step, target)
+            if is_embeddings(text(target.value)):
+                freeze(found, step, text(target.value), target)
         else:
             found.symbol("torch.nn.Parameter.thawed", target)
     else:
@@ -150,15 +157,13 @@ def frozen_in_loop(found: Findings, step: Step, loop: ast.For) -> None:
     ``for p in model.get_input_embeddings().parameters(): p.requires_grad = False``, or over ``named_parameters()``
     with ``if "embed" in name`` around it.
     """
-    if EMBEDDINGS.search(text(loop.iter)):
+    written = text(loop.iter)
+    if is_embeddings(written):
         statements = loop.body
-    elif text(loop.iter).endswith("named_parameters()"):
-        statements = [
-            inner
-            for statement in loop.body
-            if isinstance(statement, ast.If) and _asks(statement.test)
-            for inner in statement.body
-        ]
+    elif written.endswith("named_parameters()") and not _OTHERS.search(written):
+        asked = [one for one in loop.body if isinstance(one, ast.If) and _asks(one.test)]
+        statements = [inner for one in asked for inner in one.body]
+        written = " ".join(ast.unparse(one.test) for one in asked)
     else:
         return
     changed = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
@@ -173,14 +178,24 @@ def frozen_in_loop(found: Findings, step: Step, loop: ast.For) -> None:
             case _:
                 continue
         if name in changed and literal is False:
-            found.freeze(step, statement)
+            freeze(found, step, written, statement)
+
+
+def is_embeddings(written: str) -> bool:
+    """Does ``model.get_input_embeddings()`` name the embeddings of tokens?"""
+    return _EMBEDDINGS.search(written) is not None and not _OTHERS.search(written)
+
+
+def freeze(found: Findings, step: Step, written: str, at: ast.AST) -> None:
+    """The embeddings get no gradient from here on; what enters the first layer may, by what is added to a table."""
+    found.freeze(step, at, surely=not (_TABLE.search(written) and _ADD_TO_IT.search(found.document.text)))
 
 
 def _asks(test: ast.expr) -> bool:
     """``"embed" in name``."""
     match test:
         case ast.Compare(left=ast.Constant(value=str(words)), ops=[ast.In()]):
-            return EMBEDDINGS.search(words) is not None
+            return is_embeddings(words)
     return False
 
 

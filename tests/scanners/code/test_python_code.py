@@ -815,6 +815,12 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ("tokenizer.add_special_tokens({'pad_token': '[PAD]'})", [("data.pad_is_eos", False)]),
         ("model.embed_tokens.requires_grad_(False)", [("training.frozen_embeddings", True)]),
         ("model.head.requires_grad_(False)", []),
+        ("model.bert.embeddings.requires_grad_(False)", [("training.frozen_embeddings", True)]),
+        ("model.bert.embeddings.position_embeddings.requires_grad_(False)", []),
+        ("model.bert.embeddings.word_embeddings.requires_grad_(False)", [("training.frozen_embeddings", None)]),
+        ("gpt2.get_input_embeddings().weight.requires_grad = False", [("training.frozen_embeddings", None)]),
+        ("model.visual.patch_embed.requires_grad_(False)", []),
+        ("teacher.get_input_embeddings().requires_grad_(False)", []),
         (
             "for n, p in model.named_parameters():\n    if 'embed' in n:\n        p.requires_grad = False",
             [("training.frozen_embeddings", True)],
