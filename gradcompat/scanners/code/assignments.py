@@ -103,6 +103,9 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
             found.truth(step, "precision.tf32", literal, value, spelling)
     elif name == "label_names" and any(map(_TRAINER.fullmatch, found.names.type_of(target.value, step.scope))):
         found.state(step, "training.label_names", literal is UNKNOWN or bool(literal), at=value, spelling=spelling)
+    elif name == "_attn_implementation":
+        chosen = literal if isinstance(literal, str) else None
+        found.state(step, "model.attn_implementation", chosen, at=value, spelling=spelling)
     elif name == "padding_side":
         found.state(
             step, "data.padding_side", literal if isinstance(literal, str) else None, at=value, spelling=spelling

@@ -821,6 +821,7 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ("gpt2.get_input_embeddings().weight.requires_grad = False", [("training.frozen_embeddings", None)]),
         ("model.visual.patch_embed.requires_grad_(False)", []),
         ("teacher.get_input_embeddings().requires_grad_(False)", []),
+        ("config._attn_implementation = 'eager'", [("model.attn_implementation", "eager")]),
         (
             "for n, p in model.named_parameters():\n    if 'embed' in n:\n        p.requires_grad = False",
             [("training.frozen_embeddings", True)],
