@@ -22,9 +22,8 @@ _EMBEDDINGS = re.compile(r"embed|\bwte\b")
 _OTHERS = re.compile(r"posit|\bwpe\b|patch|vis(?:ion|ual)|image|audio|teacher|\bref_|reference|reward")
 # The table of tokens alone, and models that add trained positions or images to it: their first layer gets a gradient.
 _TABLE = re.compile(r"get_input_embeddings|embed_tokens|word_embeddings|\bwte\b")
-_ADD_TO_IT = re.compile(
-    r"gpt-?2|bert|electra|\bopt-|bart|pegasus|whisper|clip|bloom|llava|-vl\b|VLFor|vision|image", re.IGNORECASE
-)
+_ADD_TO_IT = re.compile(r"gpt-?2|bert|electra|\bopt-|bart|pegasus|whisper|clip|bloom|llava|-vl\b|VLFor", re.IGNORECASE)
+_TABLE_ALONE = "torch.nn.Parameter.frozen_table"
 # Models with a loss: the bodies of models, which have none, are not asked.
 _HEAD = re.compile(r"For[A-Z]|LMHead")
 # What from_pretrained makes: a class of transformers that a class of the project derives from.
@@ -191,7 +190,9 @@ def is_embeddings(written: str) -> bool:
 
 def freeze(found: Findings, step: Step, written: str, at: ast.AST) -> None:
     """The embeddings get no gradient from here on; what enters the first layer may, by what is added to a table."""
-    found.freeze(step, at, surely=not (_TABLE.search(written) and _ADD_TO_IT.search(found.document.text)))
+    found.freeze(step, at)
+    if _TABLE.search(written) and _ADD_TO_IT.search(found.document.text):
+        found.symbol(_TABLE_ALONE, at)
 
 
 def _asks(test: ast.expr) -> bool:

@@ -400,9 +400,9 @@ class Findings:
         self.skipped += unread_options(unread, self.place)
         return found
 
-    def freeze(self, step: Step, at: ast.AST, *, surely: bool) -> None:
+    def freeze(self, step: Step, at: ast.AST) -> None:
         """The embeddings get no gradient from here on."""
-        self.state(step, "training.frozen_embeddings", True if surely else None, at=at)
+        self.state(step, "training.frozen_embeddings", True, at=at)
         if not step.branch:
             self.frozen = self.frozen or at
 

@@ -297,6 +297,24 @@ WRAPPER = "import torch\nclass Mine(torch.nn.Module):\n    pass"
 
 
 @pytest.mark.parametrize(
+    ("name", "written", "alone"),
+    [
+        ("gpt2", "get_input_embeddings()", True),
+        ("google-bert/bert-base-uncased", "bert.embeddings.word_embeddings", True),
+        ("google-bert/bert-base-uncased", "bert.embeddings", False),
+        ("Qwen/Qwen3-0.6B", "get_input_embeddings()", False),
+    ],
+)
+def test_a_table_that_trained_positions_are_added_to(name: str, written: str, alone: bool) -> None:
+    text = (
+        "from transformers import AutoModel, Trainer\n"
+        f"model = AutoModel.from_pretrained('{name}')\nmodel.{written}.requires_grad_(False)\nTrainer(model).train()\n"
+    )
+    assert ("training.frozen_embeddings", True) in [row[1:] for row in facts(text)]
+    assert ("torch.nn.Parameter.frozen_table" in symbols(text)) is alone
+
+
+@pytest.mark.parametrize(
     ("before", "init", "body", "expected"),
     [
         ("", "pass", "return model(**inputs).loss", True),
@@ -817,8 +835,6 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ("model.head.requires_grad_(False)", []),
         ("model.bert.embeddings.requires_grad_(False)", [("training.frozen_embeddings", True)]),
         ("model.bert.embeddings.position_embeddings.requires_grad_(False)", []),
-        ("model.bert.embeddings.word_embeddings.requires_grad_(False)", [("training.frozen_embeddings", None)]),
-        ("gpt2.get_input_embeddings().weight.requires_grad = False", [("training.frozen_embeddings", None)]),
         ("model.visual.patch_embed.requires_grad_(False)", []),
         ("teacher.get_input_embeddings().requires_grad_(False)", []),
         ("config._attn_implementation = 'eager'", [("model.attn_implementation", "eager")]),
