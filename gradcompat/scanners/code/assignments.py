@@ -17,7 +17,13 @@ from gradcompat.scanners.code.names import UNKNOWN
 from gradcompat.scanners.code.walk import Step, text
 from gradcompat.scanners.launches.environment_variables import VARIABLES, said_by
 
-EMBEDDINGS = re.compile(r"embed|\bwte\b")
+# The embeddings of tokens. Those of positions and of images are others, and a teacher's are not those of the model.
+_EMBEDDINGS = re.compile(r"embed|\bwte\b")
+_OTHERS = re.compile(r"posit|\bwpe\b|patch|vis(?:ion|ual)|image|audio|teacher|\bref_|reference|reward")
+# The table of tokens alone, and models that add trained positions or images to it: their first layer gets a gradient.
+_TABLE = re.compile(r"get_input_embeddings|embed_tokens|word_embeddings|\bwte\b")
+_ADD_TO_IT = re.compile(r"gpt-?2|bert|electra|\bopt-|bart|pegasus|whisper|clip|bloom|llava|-vl\b|VLFor", re.IGNORECASE)
+_TABLE_ALONE = "torch.nn.Parameter.frozen_table"
 # Models with a loss: the bodies of models, which have none, are not asked.
 _HEAD = re.compile(r"For[A-Z]|LMHead")
 # What from_pretrained makes: a class of transformers that a class of the project derives from.
@@ -99,6 +105,9 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
             found.truth(step, "precision.tf32", literal, value, spelling)
     elif name == "label_names" and any(map(_TRAINER.fullmatch, found.names.type_of(target.value, step.scope))):
         found.state(step, "training.label_names", literal is UNKNOWN or bool(literal), at=value, spelling=spelling)
+    elif name == "_attn_implementation":
+        chosen = literal if isinstance(literal, str) else None
+        found.state(step, "model.attn_implementation", chosen, at=value, spelling=spelling)
     elif name == "padding_side":
         found.state(
             step, "data.padding_side", literal if isinstance(literal, str) else None, at=value, spelling=spelling
@@ -112,8 +121,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     elif name == "requires_grad":
         if literal is False:
             found.symbol("torch.nn.Parameter.frozen", target)
-            if EMBEDDINGS.search(text(target.value)):
-                found.freeze(step, target)
+            if is_embeddings(text(target.value)):
+                freeze(found, step, text(target.value), target)
         else:
             found.symbol("torch.nn.Parameter.thawed", target)
     else:
@@ -157,15 +166,13 @@ def frozen_in_loop(found: Findings, step: Step, loop: ast.For) -> None:
     ``for p in model.get_input_embeddings().parameters(): p.requires_grad = False``, or over ``named_parameters()``
     with ``if "embed" in name`` around it.
     """
-    if EMBEDDINGS.search(text(loop.iter)):
+    written = text(loop.iter)
+    if is_embeddings(written):
         statements = loop.body
-    elif text(loop.iter).endswith("named_parameters()"):
-        statements = [
-            inner
-            for statement in loop.body
-            if isinstance(statement, ast.If) and _asks(statement.test)
-            for inner in statement.body
-        ]
+    elif written.endswith("named_parameters()") and not _OTHERS.search(written):
+        asked = [one for one in loop.body if isinstance(one, ast.If) and _asks(one.test)]
+        statements = [inner for one in asked for inner in one.body]
+        written = " ".join(ast.unparse(one.test) for one in asked)
     else:
         return
     changed = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
@@ -180,14 +187,26 @@ def frozen_in_loop(found: Findings, step: Step, loop: ast.For) -> None:
             case _:
                 continue
         if name in changed and literal is False:
-            found.freeze(step, statement)
+            freeze(found, step, written, statement)
+
+
+def is_embeddings(written: str) -> bool:
+    """Does ``model.get_input_embeddings()`` name the embeddings of tokens?"""
+    return _EMBEDDINGS.search(written) is not None and not _OTHERS.search(written)
+
+
+def freeze(found: Findings, step: Step, written: str, at: ast.AST) -> None:
+    """The embeddings get no gradient from here on; what enters the first layer may, by what is added to a table."""
+    found.freeze(step, at)
+    if _TABLE.search(written) and _ADD_TO_IT.search(found.document.text):
+        found.symbol(_TABLE_ALONE, at)
 
 
 def _asks(test: ast.expr) -> bool:
     """``"embed" in name``."""
     match test:
         case ast.Compare(left=ast.Constant(value=str(words)), ops=[ast.In()]):
-            return EMBEDDINGS.search(words) is not None
+            return is_embeddings(words)
     return False
 
 
@@ -290,7 +309,10 @@ def _in_place(method: ast.FunctionDef) -> bool:
 
 
 def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
-    """A `compute_loss` that does not ask the Trainer's, and whether it leaves out what the Trainer counts on."""
+    """A `compute_loss` that does not ask the Trainer's, and whether it leaves out what the Trainer counts on.
+
+    One that asks the Trainer's without the count leaves it out, too: nor does the model get it then.
+    """
     methods = [one for one in trainer.body if isinstance(one, ast.FunctionDef) and one.name == "compute_loss"]
     if len(methods) != 1:
         return
@@ -299,17 +321,25 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
         found.symbol(_REFUSES_COUNT, methods[0])
     used: set[str] = set()
     labels = False  # without them nobody counts, and releases from 4.53.0 on divide
+    asks = False
     for statement in methods[0].body:
         for inner in ast.walk(statement):
             match inner:
                 case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name("super")), attr="compute_loss")):
-                    return
+                    if _hands_count(inner):
+                        return
+                    asks = True
                 case ast.Name(name) | ast.Attribute(attr=name):
                     used.add(name)
                 case ast.Constant("labels"):
                     labels = True
     said = any(isinstance(one, ast.Attribute) and one.attr == "model_accepts_loss_kwargs" for one in ast.walk(trainer))
     counts = refuses or said or not used.isdisjoint({"num_items_in_batch", "gradient_accumulation_steps", "kwargs"})
+    if asks:
+        if not counts:
+            found.own_losses.append((found.place(methods[0]), True))
+            found.mentioned.add("loss")  # which the Trainer's takes out of what the model returns
+        return
     known = counts or labels or "loss" in used
     found.own_losses.append((found.place(methods[0]), not counts if known else None))
     if any(divides(inner, "num_items_in_batch") for inner in ast.walk(methods[0])):
@@ -418,6 +448,13 @@ def _takes_count(arguments: ast.arguments) -> bool:
     """Can a method be given `num_items_in_batch` by its name?"""
     named = (*arguments.args, *arguments.kwonlyargs)
     return arguments.kwarg is not None or any(one.arg == "num_items_in_batch" for one in named)
+
+
+def _hands_count(call: ast.Call) -> bool:
+    """Does a call of the Trainer's `compute_loss` give it `num_items_in_batch`, its fourth argument?"""
+    named = {keyword.arg for keyword in call.keywords}  # None is **kwargs
+    starred = any(isinstance(one, ast.Starred) for one in call.args)
+    return len(call.args) > 3 or starred or not named.isdisjoint({None, "num_items_in_batch"})
 
 
 def _refuses_count(statement: ast.stmt) -> bool:

@@ -11,9 +11,10 @@ from gradcompat.scanners.code import calls
 from gradcompat.scanners.code.alike_branches import is_arguments
 from gradcompat.scanners.code.arguments import Argument, pairs
 from gradcompat.scanners.code.assignments import (
-    EMBEDDINGS,
     asks_base,
     divides,
+    freeze,
+    is_embeddings,
     special_tokens,
     trained_module,
     variable,
@@ -377,8 +378,8 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         _attention(found, step, call)
     elif method == "requires_grad_":
         literals = [found.names.literal(argument, step.scope) for argument in call.args]
-        if literals == [False] and EMBEDDINGS.search(text(called.value)):
-            found.freeze(step, call)
+        if literals == [False] and is_embeddings(text(called.value)):
+            freeze(found, step, text(called.value), call)
         elif literals != [False]:
             found.mentioned.add("make_inputs_require_grad")  # the hook by hand: `lambda x: x.requires_grad_(True)`
     elif method == "add_special_tokens":

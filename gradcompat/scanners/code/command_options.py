@@ -84,7 +84,7 @@ def read_switches(found: Findings, steps: Sequence[Step]) -> None:
             return None if name in _BY_LAUNCHERS else found.options.get(name)
         return named_option(node, names, scope)
 
-    tests = ((step.node, step.scope) for step in steps if isinstance(step.node, ast.If))
+    tests = ((step.node, step.scope) for step in steps if isinstance(step.node, (ast.If, ast.IfExp)))
     found.switched = switches(tests, names, option)
 
 

@@ -68,7 +68,7 @@ def test_of(node: ast.AST, around: Sequence[Block], read: Callable[[ast.expr], O
 
 
 def switches(
-    tests: Iterable[tuple[ast.If, Scope]], names: Names, option: Callable[[Scope, ast.expr], Option | None]
+    tests: Iterable[tuple[ast.If | ast.IfExp, Scope]], names: Names, option: Callable[[Scope, ast.expr], Option | None]
 ) -> list[Switch]:
     """The parts of a module that options of the command line decide, as far as their conditions ask for these."""
     found: list[Switch] = []
@@ -76,7 +76,11 @@ def switches(
         test = asked(node.test, names, scope, partial(option, scope))
         if test is None:
             continue
-        for body, holds in ((node.body, test), (node.orelse, OptionTest(kind="not", parts=(test,)))):
+        otherwise = OptionTest(kind="not", parts=(test,))
+        if isinstance(node, ast.IfExp):
+            found += ((start(node.body), end(node.body), test), (start(node.orelse), end(node.orelse), otherwise))
+            continue
+        for body, holds in ((node.body, test), (node.orelse, otherwise)):
             if body:
                 found.append((start(body[0]), end(body[-1]), holds))
     return found

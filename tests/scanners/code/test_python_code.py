@@ -297,10 +297,32 @@ WRAPPER = "import torch\nclass Mine(torch.nn.Module):\n    pass"
 
 
 @pytest.mark.parametrize(
+    ("name", "written", "alone"),
+    [
+        ("gpt2", "get_input_embeddings()", True),
+        ("google-bert/bert-base-uncased", "bert.embeddings.word_embeddings", True),
+        ("google-bert/bert-base-uncased", "bert.embeddings", False),
+        ("Qwen/Qwen3-0.6B", "get_input_embeddings()", False),
+    ],
+)
+def test_a_table_that_trained_positions_are_added_to(name: str, written: str, alone: bool) -> None:
+    text = (
+        "from transformers import AutoModel, Trainer\n"
+        f"model = AutoModel.from_pretrained('{name}')\nmodel.{written}.requires_grad_(False)\nTrainer(model).train()\n"
+    )
+    assert ("training.frozen_embeddings", True) in [row[1:] for row in facts(text)]
+    assert ("torch.nn.Parameter.frozen_table" in symbols(text)) is alone
+
+
+@pytest.mark.parametrize(
     ("before", "init", "body", "expected"),
     [
         ("", "pass", "return model(**inputs).loss", True),
-        ("", "pass", "return super().compute_loss(model, inputs)", "its own"),
+        ("", "pass", "return super().compute_loss(model, inputs)", True),
+        ("", "pass", "return super().compute_loss(model, inputs, num_items_in_batch=num_items_in_batch)", "its own"),
+        ("", "pass", "return super().compute_loss(model, inputs, False, num_items_in_batch)", "its own"),
+        ("", "pass", "return super().compute_loss(model, inputs) * self.weight(num_items_in_batch)", "its own"),
+        ("", "self.model_accepts_loss_kwargs = False", "return super().compute_loss(model, inputs)", "its own"),
         ("", "pass", "return model(**inputs, num_items_in_batch=num_items_in_batch).loss", False),
         ("", "pass", "return model(**inputs).loss / self.args.gradient_accumulation_steps", False),
         ("", "self.model_accepts_loss_kwargs = False", "return model(**inputs).loss", False),
@@ -813,6 +835,11 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ("tokenizer.add_special_tokens({'pad_token': '[PAD]'})", [("data.pad_is_eos", False)]),
         ("model.embed_tokens.requires_grad_(False)", [("training.frozen_embeddings", True)]),
         ("model.head.requires_grad_(False)", []),
+        ("model.bert.embeddings.requires_grad_(False)", [("training.frozen_embeddings", True)]),
+        ("model.bert.embeddings.position_embeddings.requires_grad_(False)", []),
+        ("model.visual.patch_embed.requires_grad_(False)", []),
+        ("teacher.get_input_embeddings().requires_grad_(False)", []),
+        ("config._attn_implementation = 'eager'", [("model.attn_implementation", "eager")]),
         (
             "for n, p in model.named_parameters():\n    if 'embed' in n:\n        p.requires_grad = False",
             [("training.frozen_embeddings", True)],
