@@ -316,7 +316,7 @@ def _driven(found: Findings, end: Step) -> None:
             _framework(found, first)
     if not found.drivers and _trains_keras(found):
         found.trains = True
-        found.drivers["keras"] = found.place(_first(end, {"fit", "GradientTape"}))
+        found.drivers["keras"] = found.place(_first(end, {"fit", "train_on_batch", "GradientTape"}))
         _framework(found, "keras")
         _left_to_keras(found)
 
@@ -658,7 +658,7 @@ def _trains_keras(found: Findings) -> bool:
     """Does the program train a model of Keras? Others have a fit, too, where TensorFlow is only imported."""
     if found.imported.isdisjoint(KERAS):
         return False
-    if not found.mentioned >= _FIT:
+    if "train_on_batch" not in found.mentioned and not found.mentioned >= _FIT:
         return found.mentioned >= _TAPE or (found.mentioned >= _OF_TORCH and "torch" not in found.imported)
     used = found.mentioned.union(*(name.split(".") for name in found.symbols))
     return not (found.imported | used).isdisjoint(KERAS - {"tensorflow"})

@@ -9,6 +9,8 @@ from gradcompat.scanners.code.call_lines import call_lines
 from gradcompat.scanners.code.detectors.late_loading import is_loaded_late
 from gradcompat.scanners.code.detectors.stream_order import manners_of_stream
 from gradcompat.scanners.code.detectors.template_ids import manner_of_count, manner_of_trimming
+from gradcompat.scanners.code.detectors.tensor_rates import SYMBOL as TENSOR_RATE
+from gradcompat.scanners.code.detectors.tensor_rates import has_tensor_rate
 from gradcompat.scanners.code.detectors.widened_masks import SYMBOL as WIDENED_MASK
 from gradcompat.scanners.code.detectors.widened_masks import gets_widened_mask
 from gradcompat.scanners.code.findings import Findings
@@ -106,6 +108,8 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
         found.call(line, call, by_variable=by_variable)
     if gets_widened_mask(call, found.names, step.scope):
         found.symbol(WIDENED_MASK, call)
+    if has_tensor_rate(call, called, found.names, step.scope):
+        found.symbol(TENSOR_RATE, call)
     for name in called or method:
         read_hard_negatives(found, step, call, name)
         _kept_or_taken(found, step, call, name)

@@ -169,6 +169,8 @@ model.fit(x, y, epochs=3)
     }
     tape = "import tensorflow as tf\nwith tf.GradientTape() as tape: ...\nopt.apply_gradients(zip(grads, weights))\n"
     assert of_text(tape).run
+    batches = "import keras\nmodel = keras.Sequential([])\nfor x, y in batches:\n    model.train_on_batch(x, y)\n"
+    assert of_text(batches).run
     assert not of_text("import keras\nprint(keras.models.load_model('m.keras').predict(x))\n").run
 
 
