@@ -24,7 +24,7 @@ from gradcompat.matching.view import View
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.model.finding import Finding
-from gradcompat.model.issue import Issue, PackageTerm
+from gradcompat.model.issue import Issue, PackageTerm, VersionRemedy
 from gradcompat.planner.request import Request
 from gradcompat.planner.universe import Universe
 from gradcompat.requirements.versions import BELOW, Cut, VersionSet, window_of
@@ -115,6 +115,16 @@ class Judge:
     def affected_now(self) -> tuple[Issue, ...]:
         """The issues that are there before anything moves."""
         return tuple(issue for issue in self.issues if not issue.informational and self.now(issue).affected is not None)
+
+    @cached_property
+    def advanced(self) -> frozenset[str]:
+        """The (canonical) packages that the records of what is affected want newer, and no one of them older."""
+        kinds: dict[str, set[str]] = {}
+        for issue in self.affected_now:
+            for remedy in issue.remedies:
+                if isinstance(remedy, VersionRemedy):
+                    kinds.setdefault(self.universe.canonical(remedy.package), set()).add(remedy.kind)
+        return frozenset(name for name, wanted in kinds.items() if wanted == {"upgrade"})
 
     @cached_property
     def found_now(self) -> tuple[Hit, ...]:

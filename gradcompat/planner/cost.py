@@ -4,16 +4,18 @@ From what weighs most to what weighs least:
 
 1. packages moved that do not come from an index (a checkout, an own build): not while anything else works
 2. releases with a wheel whose requirements could not be read: what is not seen must not look like what asks for nothing
-3. packages touched, those that are added among them
-4. errors left, then warnings: findings that are sure
-5. packages moved out of the range that the project itself asks for
-6. major, then minor, then patch steps
-7. downgrades
-8. findings at or above the level that come new under a condition
-9. releases that have to be built on the target: no wheel fits, or torch's interface changes under an extension
-10. releases skipped on the way: the nearest one is taken
-11. notes left, for which nobody goes further
-12. names and versions
+3. packages that go back to an older major version where the record of what is wrong advises a newer release: what the
+   project uses is mostly not there yet
+4. packages touched, those that are added among them
+5. errors left, then warnings: findings that are sure
+6. packages moved out of the range that the project itself asks for
+7. major, then minor, then patch steps
+8. downgrades
+9. findings at or above the level that come new under a condition
+10. releases that have to be built on the target: no wheel fits, or torch's interface changes under an extension
+11. releases skipped on the way: the nearest one is taken
+12. notes left, for which nobody goes further
+13. names and versions
 
 Pre-releases and yanked releases are not in it: they are no candidates unless one is used already. The same tuple is a
 lower bound for everything that an unfinished assignment can become: what is certain to move is counted as touched, and
@@ -33,7 +35,7 @@ from gradcompat.planner.families import BUILT_AGAINST_TORCH, new_interface
 from gradcompat.planner.universe import MAJOR, MINOR, PATCH, Candidate, Universe
 from gradcompat.startup.lazy_dataclasses import dataclass
 
-Cost = tuple[int, int, int, tuple[int, ...], int, tuple[int, int, int], int, int, int, int, int]
+Cost = tuple[int, int, int, int, tuple[int, ...], int, tuple[int, int, int], int, int, int, int, int]
 
 # What one move adds by itself; sums of these compare as the cost does, so that the least of each gives a lower bound.
 Vector = tuple[int, int, int, int, int, int, int]
@@ -84,6 +86,7 @@ class Pricing:
         return (
             sum(map(universe.rehomed, chosen)) + pending.rehomed,
             sum(universe.obscure(name, candidate) for name, candidate in chosen.items()),
+            sum(self.goes_back(name, candidate) for name, candidate in chosen.items()),
             len(candidates) + len(pending.floors),
             tuple(severity),
             off,
@@ -106,6 +109,7 @@ class Pricing:
         return (
             int(universe.rehomed(name)),
             0,
+            int(self.goes_back(name, candidate)),
             1,
             tuple(left[level] for level in reversed(LEVELS[1:])),
             off,
@@ -116,6 +120,12 @@ class Pricing:
             distance,
             left[LEVELS[0]],
         )
+
+    def goes_back(self, name: str, candidate: Candidate) -> bool:
+        """Is it an older major version, where the record of what is wrong with the package advises a newer release?"""
+        if not candidate.down or candidate.step != MAJOR:
+            return False
+        return self.universe.canonical(name) in self.judge.advanced
 
     def nearest(self, name: str) -> tuple[tuple[Vector, Version], ...]:
         """What each release of a package adds by itself, the cheapest first."""

@@ -86,10 +86,14 @@ def single_move(
     if not wanted or any(_has_first_remedy(issue, judge) for issue in wanted):
         return None
     excused = frozenset(issue.id for issue, _ in judge.found_now) - asked
-    outcome = Search(universe, judge, Terms(excused=excused, alone=True, limit=request.limit)).alone()
+    search = Search(universe, judge, Terms(excused=excused, alone=True, limit=request.limit))
+    outcome = search.alone()
     if not outcome.chosen or not outcome.proven or universe.budget.spent:
         return None
-    if any(universe.rehomed(name) or universe.obscure(name, one) for name, one in outcome.chosen.items()):
+    if any(
+        universe.rehomed(name) or universe.obscure(name, one) or search.pricing.goes_back(name, one)
+        for name, one in outcome.chosen.items()
+    ):
         return None
     assignment = versions(outcome.chosen)
     before = ids_of(matched(original, judge.issues, universe), request)

@@ -6,9 +6,10 @@ The oracle shares nothing with the search: it reads versions, requirements and r
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import product, zip_longest
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -18,13 +19,13 @@ from packaging.version import Version
 from gradcompat.index.requirers import requirers_among
 from gradcompat.matching.matcher import match
 from gradcompat.model.environment import Environment
-from gradcompat.model.issue import Issue, Level, PackageAbsentTerm, Term
+from gradcompat.model.issue import Issue, Level, PackageAbsentTerm, Term, VersionRemedy
 from gradcompat.planner.assignment_issues import Judge, applied, matched
 from gradcompat.planner.plan import plan
 from gradcompat.planner.request import Request
 from gradcompat.planner.single_move import single_move
 from gradcompat.planner.universe import Universe
-from gradcompat.requirements.versions import VersionSet
+from gradcompat.requirements.versions import ALL, VersionSet
 from tests.building import NAMES, package, versions
 from tests.building import environment as built
 from tests.building import issue as an_issue
@@ -56,12 +57,14 @@ class World:
         requires: (name, version) → name → range.
         records: level and name → range, of what has not to be there together.
         direct: name → range that the project asks for.
+        newer: for each record the package of which it advises a newer release, if any.
     """
 
     present: dict[str, str]
     requires: dict[tuple[str, str], dict[str, str]]
     records: list[tuple[Level, dict[str, str]]]
     direct: dict[str, str]
+    newer: Sequence[str | None] = ()
 
 
 ranges = st.sampled_from(sorted(RANGES))
@@ -80,13 +83,15 @@ def worlds(draw: st.DrawFn) -> World:
     record = st.tuples(levels, st.dictionaries(st.sampled_from(NAMED), ranges, min_size=1, max_size=2))
     records = draw(st.lists(record, min_size=1, max_size=4))
     direct = draw(st.dictionaries(st.sampled_from(listed), ranges, max_size=2))
-    return World(present, requires, records, direct)
+    newer = [draw(st.sampled_from([None, *sorted(ranges)])) for _, ranges in records]
+    return World(present, requires, records, direct, newer)
 
 
 # The oracle
 
 _BELOW: tuple[Level, ...] = ("warning", "note")
 State = dict[str, str]
+Price = tuple[Any, ...]  # all are of one shape
 
 
 def found(record: dict[str, str], state: State) -> bool:
@@ -107,10 +112,10 @@ def states(world: World) -> Iterator[State]:
         yield {name: version for name, version in zip(NAMED, choice, strict=True) if version is not None}
 
 
-def cheapest(world: World, *, lenient: bool) -> tuple[object, State] | None:
+def cheapest(world: World, *, lenient: bool) -> tuple[Price, State] | None:
     missing = {pair for pair in unmet(world, world.present) if pair[1] not in world.present}
     excused = set(unmet(world, world.present)) if lenient else missing
-    best: tuple[object, State] | None = None
+    best: tuple[Price, State] | None = None
     for state in states(world):
         moved = {name for name, version in state.items() if world.present.get(name) != version}
         if any(level == "error" and found(record, state) for level, record in world.records):
@@ -118,14 +123,19 @@ def cheapest(world: World, *, lenient: bool) -> tuple[object, State] | None:
         if any(moved & {name, wanted} and (name, wanted) not in excused for name, wanted in unmet(world, state)):
             continue
         price = cost(world, state, moved)
-        if best is None or price < best[0]:  # type: ignore[operator]  # all are tuples of one shape
+        if best is None or price < best[0]:
             best = (price, state)
     return best
 
 
-def cost(world: World, state: State, moved: set[str]) -> object:
+def cost(world: World, state: State, moved: set[str]) -> Price:
     steps = [0, 0, 0]
-    down = distance = outside = 0
+    back = down = distance = outside = 0
+    wanted = {
+        name
+        for (_, record), name in zip(world.records, world.newer, strict=False)
+        if name is not None and found(record, world.present)
+    }
     for name in moved:
         text = world.direct.get(name)
         outside += text is not None and state[name] not in RANGES[text]
@@ -138,9 +148,10 @@ def cost(world: World, state: State, moved: set[str]) -> object:
         major = world.present[name][0] != state[name][0]
         minor = world.present[name][:3] != state[name][:3]
         steps[0 if major else 1 if minor else 2] += 1
+        back += major and after < before and name in wanted
     left, noted = (sum(found(record, state) for level, record in world.records if level == one) for one in _BELOW)
     named = sorted((name, Version(state[name])) for name in moved)
-    return (len(moved), left, outside, steps, down, distance, noted, named)
+    return (back, len(moved), left, outside, steps, down, distance, noted, named)
 
 
 # The search
@@ -149,9 +160,12 @@ def cost(world: World, state: State, moved: set[str]) -> object:
 def issues_of(world: World) -> list[Issue]:
     return [
         an_issue(
-            tuple(versions(name, text) for name, text in sorted(record.items())), identifier=f"GC-{number}", level=level
+            tuple(versions(name, text) for name, text in sorted(record.items())),
+            identifier=f"GC-{number}",
+            level=level,
+            remedies=() if newer is None else (VersionRemedy(kind="upgrade", package=newer, versions=ALL),),
         )
-        for number, (level, record) in enumerate(world.records)
+        for number, ((level, record), newer) in enumerate(zip_longest(world.records, world.newer))
     ]
 
 
@@ -195,6 +209,22 @@ def test_a_plan_is_the_cheapest_of_all(world: World) -> None:
         assert made["complete"] is True
 
 
+@pytest.mark.parametrize(
+    ("newer", "moved"), [(None, {"one": "1.2"}), ("one", {"two": "1.1", "three": "1.1"})], ids=["no advice", "newer"]
+)
+def test_nobody_goes_back_a_major_version_where_a_newer_release_is_advised(
+    newer: str | None, moved: dict[str, str]
+) -> None:
+    world = World(
+        present={"one": "2.0", "two": "1.0", "three": "1.0"},
+        requires={("two", version): {"three": ">=1.1"} for version in RELEASES if version != "1.0"},
+        records=[("error", {"one": ">=2", "two": "<1.1"})],
+        direct={},
+        newer=[newer],
+    )
+    assert plan_of(world)["versions"] == moved
+
+
 @pytest.mark.parametrize(("level", "nearest"), [("note", "1.2"), ("warning", "1.0")])
 def test_nobody_goes_further_for_a_note(level: Level, nearest: str) -> None:
     records: list[tuple[Level, dict[str, str]]] = [("error", {"one": ">=2"}), (level, {"one": ">=1.1"})]
@@ -236,7 +266,9 @@ def test_a_single_move_is_the_plan(world: World) -> None:
         assert getattr(changes, part) == getattr(whole, part)
     assert alone == single_move(*asked)
     strict = cheapest(world, lenient=False)
-    assert (alone is not None) == (strict is not None and len(whole.changes) == 1)
+    # What goes back against advice may be dearer than to move several packages.
+    sure = strict is not None and strict[0][0] == 0
+    assert (alone is not None) == (sure and len(whole.changes) == 1)
     if alone is not None:
         assert ((alone.change,), alone.fixed, alone.introduced) == (whole.changes, whole.fixed, whole.introduced)
         assert whole.complete
