@@ -186,8 +186,11 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
 def _trains_nothing(launch: Context, named: Sequence[Context]) -> bool:
     """Does a command start programs alone that were read as a whole, and that take no step of any training?
 
-    What a program is called let the command be taken for a training: ``python eval_trained.py``.
+    What a program is called let the command be taken for a training: ``python eval_trained.py``. A command that states
+    who drives is one, as ``python main.py fit`` of a LightningCLI, which takes its steps by itself.
     """
+    if any(setting.key == _FRAMEWORK for setting in launch.settings):
+        return False
     programs = [one for one in named if one.kind in PROGRAMS]
     if launch.kind != _LAUNCH or not launch.targets or len(programs) != len(launch.targets):
         return False

@@ -164,6 +164,15 @@ def test_a_program_that_trains_nothing_is_no_run() -> None:
     assert (join([demo]), unused([demo])) == ([], ["demo.ipynb"])
 
 
+def test_a_command_that_says_who_drives_is_a_run_although_its_program_takes_no_step() -> None:
+    symbols = ("lightning.pytorch.cli.LightningCLI",)
+    program = context("main.py", kind="python", run=False, **{"code.symbols": symbols})
+    launch = replace(context("run.sh", "main.py", kind="launch-script", steps=8), targets=("main.py",))
+    assert [one.source for one in join([launch, program])] == []
+    driven = context("run.sh", "main.py", kind="launch-script", **{"training.framework": "lightning"})
+    assert [one.source for one in join([replace(driven, targets=("main.py",)), program])] == ["run.sh + main.py"]
+
+
 def test_a_module_that_a_run_imports_is_part_of_it() -> None:
     program = replace(context("train.py", kind="python"), modules=("sft.py",))
     assert assemble([context("sft.py", kind="python"), program]) == Assembly((replace(program, refers_to=()),), ())
