@@ -6,12 +6,13 @@ import ast
 import re
 
 from gradcompat.scanners.code.names import Names, Scope
-from gradcompat.scanners.code.object_history import calls_behind
+from gradcompat.scanners.code.object_history import called_name, calls_behind
 from gradcompat.scanners.code.syntax import argument_of
 
 SYMBOL = "torch.optim.Optimizer.tensor_lr"
 _OPTIMIZER = re.compile(r"torch\.optim\.(?!lr_scheduler\.)(?:\w+\.)*[A-Z]\w*")
 _TENSOR = re.compile(r"torch\.(?:tensor|as_tensor|scalar_tensor|full|Tensor|FloatTensor)")
+_TO_NUMBER = frozenset({"float", "item", "tolist"})
 
 
 def has_tensor_rate(call: ast.Call, called: tuple[str, ...], names: Names, scope: Scope) -> bool:
@@ -19,5 +20,9 @@ def has_tensor_rate(call: ast.Call, called: tuple[str, ...], names: Names, scope
     if not any(map(_OPTIMIZER.fullmatch, called)):
         return False
     rate = argument_of(call, "lr") or (call.args[1] if len(call.args) > 1 else None)
-    made = () if rate is None else calls_behind(rate, names, scope)
-    return any(_TENSOR.fullmatch(name) for one in made for name in names.resolve(one.func, scope))
+    for made in () if rate is None else calls_behind(rate, names, scope):
+        if called_name(made) in _TO_NUMBER:
+            return False
+        if any(map(_TENSOR.fullmatch, names.resolve(made.func, scope))):
+            return True
+    return False

@@ -17,6 +17,8 @@ from gradcompat.scanners.code.detectors.tensor_rates import SYMBOL
         ("torch.optim.SGD(weights, lr=rate)", True),
         ("torch.optim.AdamW(weights, lr=1e-3)", False),
         ("torch.optim.AdamW(weights, 1e-3)", False),
+        ("torch.optim.AdamW(weights, lr=torch.tensor(1e-3).item())", False),
+        ("torch.optim.AdamW(weights, lr=float(rate))", False),
         ("torch.optim.AdamW([torch.tensor(1.0)])", False),
         ("torch.optim.lr_scheduler.StepLR(adam, torch.tensor(3))", False),
     ],
