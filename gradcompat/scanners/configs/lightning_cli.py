@@ -173,9 +173,9 @@ def _classes(config: Config, trainer: dict[str, Any]) -> list[Setting]:
             found.append((name, Call(name, (), _arguments(given), whole=True), location))
     place = next((entry.location for entry in config.entries if entry.name == "trainer"), None)
     if place is not None:
-        # Of lists and mappings nothing is kept, and a command may add arguments.
+        # Of lists and mappings nothing is kept.
         given = {key: _UNREAD if value is None or "${" in str(value) else value for key, value in trainer.items()}
-        found.append((_TRAINER, Call(_TRAINER, (), _arguments(given), whole=False), place))
+        found.append((_TRAINER, Call(_TRAINER, (), _arguments(given), whole=True), place))
     return made(found)
 
 

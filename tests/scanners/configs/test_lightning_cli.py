@@ -30,7 +30,7 @@ def test_the_trainer_is_called_with_what_the_config_gives() -> None:
         "  logger:\n    name: x\n"
     )
     calls = stated(lightning_cli.scan(Document("a.yaml", text)))["code.calls"]
-    expected = "max_epochs=3, val_check_interval=1000, devices=_, precision=_, logger=_, **_"
+    expected = "max_epochs=3, val_check_interval=1000, devices=_, precision=_, logger=_"
     assert calls == (f"lightning.pytorch.Trainer({expected})",)
 
 
@@ -66,7 +66,7 @@ def test_a_config() -> None:
                 "my.Module(model_name_or_path='google/flan-t5-base')",
                 "lightning.pytorch.Trainer(accelerator='gpu', strategy='deepspeed_stage_2_offload', "
                 "devices=4, num_nodes=2, precision=16, accumulate_grad_batches=8, gradient_clip_val=1.0, "
-                "gradient_clip_algorithm='norm', val_check_interval=0.25, max_epochs=3, **_)",
+                "gradient_clip_algorithm='norm', val_check_interval=0.25, max_epochs=3)",
             ),
         ),
     ]
@@ -94,7 +94,7 @@ def test_a_config_of_a_subcommand() -> None:
                 "config='ds/zero2.json')",
                 "lightning.pytorch.Trainer(accelerator='auto', strategy=_, devices='auto', "
                 "precision='bf16-mixed', gradient_clip_val=0.5, gradient_clip_algorithm='value', "
-                "accumulate_grad_batches=_, val_check_interval=1.0, **_)",
+                "accumulate_grad_batches=_, val_check_interval=1.0)",
             ),
         ),
     ]
@@ -119,7 +119,7 @@ def test_the_classes_of_a_config_are_used_beside_the_program_that_reads_it() -> 
     assert used == [made, ("lightning.pytorch.cli.LightningCLI",)]
     assert called[0] == (
         "lightning.pytorch.callbacks.ModelCheckpoint(every_n_train_steps=500, dirpath=_)",
-        "lightning.pytorch.Trainer(max_epochs=3, callbacks=_, **_)",
+        "lightning.pytorch.Trainer(max_epochs=3, callbacks=_)",
     )
 
 
