@@ -12,6 +12,7 @@ from gradcompat.matching.view import View
 from gradcompat.messages import condition, entry_text
 from gradcompat.model.environment import Package
 from gradcompat.model.issue import PackageAbsentTerm, PackageTerm
+from gradcompat.presumptions.extras import brought_by_extra
 from gradcompat.requirements.versions import ALL, locate
 from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.truth import Certainty, Truth
@@ -127,7 +128,8 @@ def absence(term: PackageAbsentTerm, chosen: tuple[Package, ...], view: View) ->
     """Is no entry of that name installed where the chosen ones are?"""
     verdict = stated_absence(term, chosen, view)
     if verdict.certainty is Certainty.OPEN and view.presumer is not None:
-        return with_presumption(verdict, view.presumer.of_absence(term))
+        by_extra = brought_by_extra(term.name, lambda name: view.listing.packages.get(name, view.absent).entries)
+        return with_presumption(verdict, view.presumer.of_absence(term, by_extra=by_extra))
     return verdict
 
 

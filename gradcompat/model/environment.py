@@ -47,6 +47,7 @@ class Package:
         forks: named parts of the lockfile that the entry belongs to (pixi environments, conda-lock platforms, groups
             that conflict); empty means all of them. Two entries whose forks are disjoint are never installed together.
         extras: names of extras or groups that select this entry, for the reader of a finding; never decides a match.
+        asked_extras: the extras that the requirement asks for, normalised; what they bring, a lockfile lists by itself.
         reached: markers of the dependencies that lead to the entry, one of which has to hold; empty if the lockfile
             does not say, or if something depends on it without a condition.
         unreleased: built from a checkout that is not known to be the tag of a release.
@@ -65,6 +66,7 @@ class Package:
     marker: str | None = None
     forks: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
+    asked_extras: tuple[str, ...] = ()
     reached: tuple[str, ...] = ()
     unreleased: bool = False
     trunk: bool = False

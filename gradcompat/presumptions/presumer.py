@@ -482,12 +482,19 @@ class Presumer:
         """A package that an open list does not name."""
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=_FEATURES.get(term.name, term.name))
 
-    def of_absence(self, term: PackageAbsentTerm) -> Presumed:
-        """A package that an open list does not name, or that may be installed with the others."""
+    def of_absence(self, term: PackageAbsentTerm, *, by_extra: bool = False) -> Presumed:
+        """A package that an open list does not name, or that may be installed with the others.
+
+        Args:
+            term: that it is absent.
+            by_extra: a listed requirement asks for an extra that brings it.
+        """
         if term.name in self._packages:
             return Presumed(certainty=Certainty.OPEN, condition=f"{term.name} is not installed", likelihood=_UNREAD)
         if any(name in self._engines and one.packages == {term.name} for name, one in ENGINES.items()):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"no {term.name}")  # the run cannot do without it
+        if by_extra:
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"no {term.name}")
         brings = _BROUGHT.get(term.name, ())
         listed = any(one in self._engines or one in self._packages for one in brings)
         if listed and self._platform in (None, "linux"):

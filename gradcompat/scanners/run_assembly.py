@@ -36,6 +36,9 @@ PROGRAMS = ("python", "notebook")
 _COMPOSED = "hydra"
 _LAUNCH_CONFIG, _CLI_CONFIG = "accelerate", "lightning-cli"
 _FRAMEWORK = "training.framework"
+_NORM, _ENGINE_NORM = "training.max_grad_norm", "deepspeed.gradient_clipping"
+_TRAINERS = frozenset({"transformers.Trainer", "trl"})
+_USUAL_NORM = 1.0
 _ARGUMENTS = "transformers"  # the arguments of a trainer in a file, which a program parses
 _READS_ARGUMENTS = frozenset({"parse_json_file", "parse_yaml_file"})
 _NAMES_CLASSES = frozenset({_CLI_CONFIG, _COMPOSED})  # configs that say what is made of which class
@@ -627,6 +630,23 @@ def _accumulation(members: Sequence[Context]) -> list[Setting]:
     return [Setting(key=_ALIKE, value=number is None or number == program[0], location=location)]
 
 
+def _clipped_by_engine(settings: list[Setting]) -> list[Setting]:
+    """``"gradient_clipping": "auto"`` is the norm of the Trainer, whose default is 1 in every release."""
+    drivers = {one.value for one in settings if one.key == _FRAMEWORK}
+    norms = [one for one in settings if one.key == _NORM]
+    if not drivers or not drivers <= _TRAINERS or len({one.value for one in norms}) > 1:
+        return settings
+    taken = norms[0] if norms else None
+    return [
+        one
+        if one.key != _ENGINE_NORM or one.value is not None
+        else replace(one, value=_USUAL_NORM, presumed=True)
+        if taken is None
+        else replace(taken, key=_ENGINE_NORM, spelling=None)
+        for one in settings
+    ]
+
+
 def _of_named_class(settings: list[Setting]) -> list[Setting]:
     """Of several classes that a program may load only the one that the name of its model settles."""
     names = [setting.value for setting in settings if setting.key == "model.name"]
@@ -709,6 +729,7 @@ def _joined(members: list[Context]) -> Context:
     settings = _of_named_class(settings)
     settings += _one_process(first, settings)
     settings += _accumulation(members)
+    settings = _clipped_by_engine(settings)
     made = {source for member in members for source in member.makes}  # as little named as modules that are imported
     return replace(
         first,

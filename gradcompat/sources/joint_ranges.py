@@ -60,8 +60,9 @@ def _narrowed(lines: Sequence[Package]) -> list[Package | None]:
     kept: set[object] = set()
     first = {_scope(line): line for line in reversed(lines) if line.specifier != "*"}
     for line in lines:
+        asked = _asked_beside(line, lines)
         if line.version is not None or line.specifier is None:
-            left.append(line)
+            left.append(line if asked == line.asked_extras else replace(line, asked_extras=asked))
             continue
         others = [other for other in lines if other is not line and _holds_wherever(other, line)]
         ranges = tuple(other.specifier for other in others if other.specifier is not None)
@@ -74,8 +75,14 @@ def _narrowed(lines: Sequence[Package]) -> list[Package | None]:
             left.append(None)
             continue
         kept.add(scope)
-        left.append(replace(line, specifier=specifier))
+        left.append(replace(line, specifier=specifier, asked_extras=asked))
     return left
+
+
+def _asked_beside(line: Package, lines: Sequence[Package]) -> tuple[str, ...]:
+    """The extras that the line asks for or any that holds wherever it does."""
+    holding = [other for other in lines if other is line or _holds_wherever(other, line)]
+    return tuple(dict.fromkeys(extra for other in holding for extra in other.asked_extras))
 
 
 def _scope(line: Package) -> tuple[object, ...]:

@@ -152,18 +152,28 @@ def _specified(text: str, location: Location) -> Package | Skipped:
 def _pinned(name: str, wanted: str, marker: str | None, location: Location) -> Package:
     head = _HEAD.match(wanted)
     offset = head.end() if head else 0
+    extras = _asked_extras(wanted[:offset])
     clauses = [clause.strip() for clause in wanted[offset:].strip(" \t()").split(",") if clause.strip()]
     exact = [clause for clause in clauses if clause.startswith("==") and not clause.endswith(".*")]
     version = exact[0].lstrip("= \t") if exact else None
     if version is not None and _settles(version, clauses):
         at = wanted.find(exact[0], offset) + len(exact[0]) - len(version)
-        return Package(name=normalise(name), version=version, marker=marker, location=_moved(location, at))
+        location = _moved(location, at)
+        return Package(name=normalise(name), version=version, marker=marker, asked_extras=extras, location=location)
     specifier = ",".join("".join(clause.split()) for clause in clauses) or "*"
     if clauses:
         location = _moved(location, wanted.find(clauses[0], offset))
     # `===` takes any text: what it names need not be on the order of versions, and then the range says nothing.
     known = specifier if _versions(specifier) is not None else None
-    return Package(name=normalise(name), version=None, specifier=known, marker=marker, location=location)
+    return Package(
+        name=normalise(name), version=None, specifier=known, marker=marker, asked_extras=extras, location=location
+    )
+
+
+def _asked_extras(head: str) -> tuple[str, ...]:
+    """The extras behind a name: those of ``datasets[audio, vision]`` are audio and vision."""
+    between = head.partition("[")[2].partition("]")[0]
+    return tuple(normalise(extra.strip()) for extra in between.split(",") if extra.strip())
 
 
 def _settles(version: str, clauses: list[str]) -> bool:
@@ -205,6 +215,7 @@ def _linked(text: str, offset: int, name: str | None, location: Location, editab
         version=read.version,
         source=read.source,
         marker=marker,
+        asked_extras=_asked_extras(text[:offset]),
         unreleased=read.unreleased,
         trunk=read.trunk,
         location=_moved(location, at or 0),

@@ -88,7 +88,7 @@ def test_packages_of_one_command_with_their_columns() -> None:
     )
     assert asked_by(text).packages == [
         Package(name="accelerate", version=None, specifier=">=1.0,<2", location=at(text, ">=1.0")),
-        Package(name="peft", version="0.14.0", location=at(text, "0.14.0")),
+        Package(name="peft", version="0.14.0", asked_extras=("x",), location=at(text, "0.14.0")),
         Package(name="trl", version=None, specifier="*", location=at(text, "trl")),
         Package(name="b", version="1.2.0", source="git", location=at(text, "1.2.0")),
         Package(name="from-r.txt", version="1", location=at(text, "r.txt")),

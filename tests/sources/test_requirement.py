@@ -25,10 +25,8 @@ def at(column: int) -> Location:
     [
         ("torch==2.5.1+cu124", "2.5.1+cu124", None, 8),
         ("  torch == 2.5.1  ", "2.5.1", None, 12),
-        ("Torch[opt,opt2]===2.5", "2.5", None, 19),
         ("torch===2.5-internal", "2.5-internal", None, 9),
         ("torch", None, "*", 1),
-        ("torch [opt]", None, "*", 1),
         ("torch==2.5.*", None, "==2.5.*", 6),
         ("torch >= 2.1, <3", None, ">=2.1,<3", 7),
         ("torch (>=2.1,<3)", None, ">=2.1,<3", 8),
@@ -47,6 +45,23 @@ def test_versions_and_ranges(text: str, version: str | None, specifier: str | No
     )
     if specifier is not None:
         VersionSet.parse(specifier)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Torch[opt,Opt_2]===2.5", ("opt", "opt-2")),
+        ("torch [ opt ]", ("opt",)),
+        ("torch[]>=2", ()),
+        ("torch[opt] @ https://files.example/torch-2.5-py3-none-any.whl", ("opt",)),
+        ("torch==2.5", ()),
+    ],
+)
+def test_extras_that_are_asked_for(text: str, asked: tuple[str, ...]) -> None:
+    package = parse_requirement(text, START)
+    assert isinstance(package, Package)
+    assert package.name == "torch"
+    assert package.asked_extras == asked
 
 
 @pytest.mark.parametrize(
@@ -108,7 +123,12 @@ def test_versions_and_ranges(text: str, version: str | None, specifier: str | No
         (
             "transformers[torch] @ git+https://${TOKEN}@git.example/hf/transformers@v4.49.0 ; python_version > '3.9'",
             Package(
-                name="transformers", version="4.49.0", source="git", marker="python_version > '3.9'", location=at(73)
+                name="transformers",
+                version="4.49.0",
+                source="git",
+                marker="python_version > '3.9'",
+                asked_extras=("torch",),
+                location=at(73),
             ),
         ),
         (

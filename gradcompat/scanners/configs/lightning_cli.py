@@ -6,7 +6,7 @@ Only what belongs to the Trainer is known by name; the model and the data are th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gradcompat.errors import Unrecognised
@@ -133,6 +133,8 @@ OWN = frozenset(
 )
 # The path of a class.
 CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_UNREAD = Unread("_")
+_TRAINER = "lightning.pytorch.Trainer"
 LEAST = 2  # of them, for a `trainer` to be Lightning's
 
 
@@ -154,23 +156,31 @@ def scan(document: Document) -> Context:
     entries = tuple(replace(entry, name=name) for name, entry in named.items() if name in FEEDS)
     config = literal(replace(config, entries=entries), "trainer.")
     settings, skipped = stated(config, FEEDS)
-    settings += _classes(config)
+    settings += _classes(config, trainer)
     file = config.value("trainer.strategy.init_args.config")
     told = run_of(config, "lightning-cli", settings, skipped, refers_to=(file,) if isinstance(file, str) else ())
     return replace(told, makes=tuple(dict.fromkeys(name for name, _, _ in classes_of(config))))
 
 
-def _classes(config: Config) -> list[Setting]:
-    """What the config has made, as a program would call it: each ``class_path`` with its ``init_args``.
+def _classes(config: Config, trainer: dict[str, Any]) -> list[Setting]:
+    """What the config has made, as a program would call it: the Trainer and each ``class_path`` with ``init_args``.
 
     It counts beside the program that reads the config (:mod:`gradcompat.scanners.run_assembly`).
     """
     found: list[tuple[str, Call, Location]] = []
     for name, given, location in classes_of(config):
         if CLASS.fullmatch(name):
-            named = {str(key): _argument(value) for key, value in given.items() if str(key).isidentifier()}
-            found.append((name, Call(name, (), named, whole=True), location))
+            found.append((name, Call(name, (), _arguments(given), whole=True), location))
+    place = next((entry.location for entry in config.entries if entry.name == "trainer"), None)
+    if place is not None:
+        # Of lists and mappings nothing is kept.
+        given = {key: _UNREAD if value is None or "${" in str(value) else value for key, value in trainer.items()}
+        found.append((_TRAINER, Call(_TRAINER, (), _arguments(given), whole=True), place))
     return made(found)
+
+
+def _arguments(given: Mapping[Any, Any]) -> dict[str, Value]:
+    return {str(key): _argument(value) for key, value in given.items() if str(key).isidentifier()}
 
 
 def made(found: Iterable[tuple[str, Call, Location]]) -> list[Setting]:
@@ -189,7 +199,7 @@ def made(found: Iterable[tuple[str, Call, Location]]) -> list[Setting]:
 
 
 def _argument(value: Any) -> Value:
-    return value if value is None or isinstance(value, (bool, int, float, str)) else Unread("_")
+    return value if value is None or isinstance(value, (bool, int, float, str)) else _UNREAD
 
 
 def literal(config: Config, prefix: str) -> Config:

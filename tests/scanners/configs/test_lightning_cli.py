@@ -19,7 +19,19 @@ def trainer(text: str) -> dict[str, SettingValue | None]:
     assert context.skipped == ()
     settings = stated(context)
     assert settings.pop("training.framework") == "lightning"
+    assert settings.pop("code.symbols") == ("lightning.pytorch.Trainer",)
+    del settings["code.calls"]
     return settings
+
+
+def test_the_trainer_is_called_with_what_the_config_gives() -> None:
+    text = (
+        "trainer:\n  max_epochs: 3\n  val_check_interval: 1000\n  devices: [0]\n  precision: ${precision}\n"
+        "  logger:\n    name: x\n"
+    )
+    calls = stated(lightning_cli.scan(Document("a.yaml", text)))["code.calls"]
+    expected = "max_epochs=3, val_check_interval=1000, devices=_, precision=_, logger=_"
+    assert calls == (f"lightning.pytorch.Trainer({expected})",)
 
 
 def test_a_config() -> None:
@@ -45,11 +57,17 @@ def test_a_config() -> None:
         (16, "optimizer.weight_decay", 0.1),
         (19, "model.name", "google/flan-t5-base"),
         (19, "model.architecture", ("T5ForConditionalGeneration",)),
-        (15, "code.symbols", ("torch.optim.AdamW", "my.Module")),
+        (15, "code.symbols", ("torch.optim.AdamW", "my.Module", "lightning.pytorch.Trainer")),
         (
             15,
             "code.calls",
-            ("torch.optim.AdamW(weight_decay=0.1)", "my.Module(model_name_or_path='google/flan-t5-base')"),
+            (
+                "torch.optim.AdamW(weight_decay=0.1)",
+                "my.Module(model_name_or_path='google/flan-t5-base')",
+                "lightning.pytorch.Trainer(accelerator='gpu', strategy='deepspeed_stage_2_offload', "
+                "devices=4, num_nodes=2, precision=16, accumulate_grad_batches=8, gradient_clip_val=1.0, "
+                "gradient_clip_algorithm='norm', val_check_interval=0.25, max_epochs=3)",
+            ),
         ),
     ]
 
@@ -67,13 +85,16 @@ def test_a_config_of_a_subcommand() -> None:
         (15, "training.gradient_accumulation_steps", None),
         (18, "training.validation_inside_epoch", False),
         (19, "training.resume_from_checkpoint", True),
-        (6, "code.symbols", ("lightning.pytorch.strategies.DeepSpeedStrategy",)),
+        (6, "code.symbols", ("lightning.pytorch.strategies.DeepSpeedStrategy", "lightning.pytorch.Trainer")),
         (
             6,
             "code.calls",
             (
                 "lightning.pytorch.strategies.DeepSpeedStrategy(stage=2, offload_optimizer=True, "
                 "config='ds/zero2.json')",
+                "lightning.pytorch.Trainer(accelerator='auto', strategy=_, devices='auto', "
+                "precision='bf16-mixed', gradient_clip_val=0.5, gradient_clip_algorithm='value', "
+                "accumulate_grad_batches=_, val_check_interval=1.0)",
             ),
         ),
     ]
@@ -94,8 +115,12 @@ def test_the_classes_of_a_config_are_used_beside_the_program_that_reads_it() -> 
     (run,) = join([config, program])
     used = [setting.value for setting in run.settings if setting.key == "code.symbols"]
     called = [setting.value for setting in run.settings if setting.key == "code.calls"]
-    assert used == [("lightning.pytorch.callbacks.ModelCheckpoint",), ("lightning.pytorch.cli.LightningCLI",)]
-    assert called[0] == ("lightning.pytorch.callbacks.ModelCheckpoint(every_n_train_steps=500, dirpath=_)",)
+    made = ("lightning.pytorch.callbacks.ModelCheckpoint", "lightning.pytorch.Trainer")
+    assert used == [made, ("lightning.pytorch.cli.LightningCLI",)]
+    assert called[0] == (
+        "lightning.pytorch.callbacks.ModelCheckpoint(every_n_train_steps=500, dirpath=_)",
+        "lightning.pytorch.Trainer(max_epochs=3, callbacks=_)",
+    )
 
 
 def test_a_config_alone_does_not_list_what_its_program_uses() -> None:
