@@ -61,6 +61,9 @@ _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "d
 # What imports a module whose name may be computed.
 _DYNAMIC = frozenset({"importlib.import_module", "runpy.run_path", "runpy.run_module"})
 
+# Trainers whose parameters begin with the model, the arguments and the collator.
+_COLLATOR_THIRD = frozenset({"Trainer", "Seq2SeqTrainer", "SFTTrainer"})
+
 # What a collator makes a batch by.
 _MAKES_BATCHES = frozenset({"__call__", "torch_call", "torch_mask_tokens"})
 # Packages that do nothing to a model behind the program's back.
@@ -214,9 +217,11 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             if argument.name == "model" and isinstance(argument.value, str):
                 named(found, step, argument, None)  # TRL's trainers load it themselves
     _refer(found, arguments)
-    for keyword in call.keywords if one.trains else ():
-        if keyword.arg == "data_collator":
-            _collator(found, step, keyword.value)
+    if one.trains:
+        third = call.args[2] if last in _COLLATOR_THIRD and len(call.args) > 2 else None
+        collator = next((argument.given for argument in arguments if argument.name == "data_collator"), third)
+        if collator is not None:
+            _collator(found, step, collator)
     if TRAINER.fullmatch(name) and trains_float_ranker(call, found.names, step.scope):
         found.symbol("sentence_transformers.CrossEncoderTrainer.float_weights", call)
     if one.trains and one.framework == "transformers.Trainer":

@@ -29,7 +29,7 @@ from gradcompat.scanners.code.own_loops import (
     stands_after,
 )
 from gradcompat.scanners.code.program_inference import FIRST, HOOKS, conclude, order
-from gradcompat.scanners.code.sample_contents import COMPLETED, read_completion, read_visual_content
+from gradcompat.scanners.code.sample_contents import read_completion, read_visual_content
 from gradcompat.scanners.code.symbols import read_bare_method, read_name, read_symbols
 from gradcompat.scanners.code.walk import Step, text, walk
 
@@ -153,7 +153,7 @@ def _gathered(
                         found.symbol(f"batch.{name}", node)
                 if "text" in columns and "type" not in columns:  # no part of a message
                     found.symbol("columns.text", node)
-                if columns >= COMPLETED:
+                if "prompt" in columns:
                     read_completion(found, step, node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 assigned(found, step, target, value)

@@ -57,16 +57,17 @@ def _used(found: Findings, name: str, part: ast.Dict) -> None:
 
 
 def read_completion(found: Findings, step: Step, sample: ast.Dict) -> None:
-    """``{"prompt": [{"role": "user", …}], "completion": […]}``, and the same of texts."""
+    """``{"prompt": [{"role": "user", …}], "completion": […]}``, and the same of texts; messages as a prompt alone."""
     parts = [
         value
         for key, value in zip(sample.keys, sample.values, strict=True)
         if isinstance(key, ast.Constant) and key.value in COMPLETED
     ]
     kinds = {_is_conversation(part) for part in parts}
-    if kinds <= {True, False} and len(kinds) == 1:
+    alone = len(parts) < len(COMPLETED)  # a text alone may be for something else than training
+    if kinds == {True} or (kinds == {False} and not alone):
         found.state(step, "data.conversational", kinds == {True}, at=sample)
-        if kinds == {True}:
+        if kinds == {True} and not alone:
             found.symbol("columns.completion", sample)
 
 

@@ -1140,6 +1140,8 @@ def test_weights_that_are_loaded_as_they_are_are_not_quantised(given: str, quant
         ("data_collator=make()", None),
         ("data_collator=None", "nothing"),
         ("args=args", "nothing"),
+        ("args, join", "join"),
+        ("**{'data_collator': join}", "join"),
     ],
 )
 def test_a_collator(given: str, value: str | None) -> None:
@@ -1730,13 +1732,20 @@ def test_videos_in_messages(parts: str, expected: list[tuple[SettingValue, bool]
         ("{'prompt': [{'role': 'user', 'content': q}], 'completion': a}", []),
         ("{'prompt': q, 'completion': a}", []),
         ("{'prompt': row['text'][:9], 'completion': row['text'][9:]}", []),
-        ("{'prompt': [{'role': 'user', 'content': q}], 'chosen': [{'role': 'assistant', 'content': a}]}", []),
+        ("{'prompt': f'{q} ', 'chosen': a + '</s>'}", []),
     ],
 )
 def test_columns_of_prompt_and_completion(sample: str, expected: list[SettingValue]) -> None:
     program = f"from trl import SFTTrainer\ndef f(row):\n    return {sample}\nSFTTrainer(args=a).train()"
     assert [one.value for one in of_text(program).settings if one.key == "data.conversational"] == expected
     assert ("columns.completion" in symbols(program)) is (expected == [True])
+
+
+def test_a_prompt_of_messages_without_a_completion() -> None:
+    sample = "{'prompt': [{'role': 'user', 'content': q}], 'answer': a}"
+    program = f"from trl import GRPOTrainer\ndef f(row):\n    return {sample}\nGRPOTrainer(args=a).train()"
+    assert [one.value for one in of_text(program).settings if one.key == "data.conversational"] == [True]
+    assert "columns.completion" not in symbols(program)
 
 
 def test_videos_that_some_messages_have() -> None:
