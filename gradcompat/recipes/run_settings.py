@@ -627,7 +627,12 @@ def _prepared_loader(parameters: _Parameters) -> Settings:
             "data.seedable_sampler": True,
             "code.symbols": ("accelerate.skip_first_batches",),
         }
-    return {"training.framework": "accelerate", "distributed.processes": 2, "training.resume_from_checkpoint": False}
+    return {
+        "training.framework": "accelerate",
+        "distributed.processes": 2,
+        "training.resume_from_checkpoint": False,
+        "code.symbols": ("torch.utils.data.DataLoader(data, shuffle=True)",),
+    }
 
 
 def _adapters(parameters: _Parameters) -> Settings:
@@ -1058,6 +1063,7 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
         "data.streaming": True,
         "data.shuffle": True,
         "training.num_train_epochs": 3.0,
+        "code.symbols": ("datasets.IterableDataset.shuffle(seed=1)",),
     },
     "evaluation_loss": lambda _: {
         **_ONE_PROCESS,
