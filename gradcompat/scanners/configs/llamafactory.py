@@ -128,9 +128,9 @@ def scan(document: Document) -> Context:
         place = next(place for key, place in key_places(config).items() if key == "adapter_name_or_path")
         settings.append(Setting(key="training.resumed_adapter_alone", value=resumes_alone(top), location=place))
     targets = top.get("lora_target")
-    if isinstance(targets, str):
+    if isinstance(targets, str) and are_of_attention(targets.split(",")):
         place = key_places(config)["lora_target"]
-        settings.append(Setting(key="peft.attention_only", value=are_of_attention(targets.split(",")), location=place))
+        settings.append(Setting(key="peft.attention_only", value=True, location=place))
     settings += refused_counts(top, key_places(config).get("stage"))
     if top.get("freeze_extra_modules") is not None:
         settings = [setting for setting in settings if setting.key != "training.frozen_embeddings"]
