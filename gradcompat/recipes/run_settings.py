@@ -100,6 +100,11 @@ _OLDER_TIES = {
     "qwen2_vl": "Qwen2VLForConditionalGeneration",
     "qwen2_5_vl": "Qwen2_5_VLForConditionalGeneration",
 }
+_ALPHA_CONFIGS = {
+    "lora": "peft.LoraConfig(r=2, lora_alpha=8)",
+    "loha": "peft.LoHaConfig(r=2, alpha=8)",
+    "lokr": "peft.LoKrConfig(r=2, alpha=8)",
+}
 _SCALED_ADAPTERS = {
     "merged_bias": ("peft.LoraConfig(r=8, lora_alpha=16, lora_bias=True)", "peft.PeftModel.merge_and_unload"),
     "set_scale": ("peft.LoraConfig(use_rslora=True)", "peft.tuners.lora.LoraLayer.set_scale('default', 0.5)"),
@@ -597,7 +602,12 @@ def _model_kernels(parameters: _Parameters) -> Settings:
 
 
 def _resume(_: _Parameters) -> Settings:
-    resumed: Settings = {"training.resume_from_checkpoint": True, "training.save_only_model": False}
+    resumed: Settings = {
+        "training.resume_from_checkpoint": True,
+        "training.save_only_model": False,
+        "training.group_by_length": False,
+        "code.symbols": ("transformers.Trainer",),
+    }
     return {**_TRAINER, **_ONE_PROCESS, **resumed, "training.num_train_epochs": 2}
 
 
@@ -617,7 +627,12 @@ def _prepared_loader(parameters: _Parameters) -> Settings:
             "data.seedable_sampler": True,
             "code.symbols": ("accelerate.skip_first_batches",),
         }
-    return {"training.framework": "accelerate", "distributed.processes": 2, "training.resume_from_checkpoint": False}
+    return {
+        "training.framework": "accelerate",
+        "distributed.processes": 2,
+        "training.resume_from_checkpoint": False,
+        "code.symbols": ("torch.utils.data.DataLoader(data, shuffle=True)",),
+    }
 
 
 def _adapters(parameters: _Parameters) -> Settings:
@@ -921,7 +936,10 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "distillation_loss": _distillation_loss,
     "optimizer_step": _optimizer_step,
     "optimizer_definitions": _optimizer_definitions,
-    "adapter_alpha": lambda parameters: {"peft.method": str(parameters["method"])},
+    "adapter_alpha": lambda parameters: {
+        "peft.method": str(parameters["method"]),
+        "code.symbols": (_ALPHA_CONFIGS[str(parameters["method"])],),
+    },
     "loraplus_rates": lambda _: {
         "peft.method": "lora",
         "code.symbols": (
@@ -976,7 +994,7 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
         "peft.method": "lora",
         "peft.modules_to_save": True,
         "model.tied_embeddings": bool(parameters["tied"]),
-        "code.symbols": ("peft.PeftModel.merge_and_unload",),
+        "code.symbols": ("peft.PeftModel.merge_and_unload", "save_pretrained"),
     },
     "preference_router": lambda parameters: {
         "training.framework": "trl",
@@ -1045,6 +1063,7 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
         "data.streaming": True,
         "data.shuffle": True,
         "training.num_train_epochs": 3.0,
+        "code.symbols": ("datasets.IterableDataset.shuffle(seed=1)",),
     },
     "evaluation_loss": lambda _: {
         **_ONE_PROCESS,

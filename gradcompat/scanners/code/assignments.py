@@ -76,6 +76,14 @@ _BY_HAND = frozenset({"automatic_optimization", "manual_backward", "optimizers",
 _LIGHTNING = frozenset({"lightning", "pytorch_lightning"})
 
 
+def unties(node: ast.AST) -> bool:
+    """``model.config.tie_word_embeddings = False``: what is saved then is loaded untied, after training, too."""
+    match node:
+        case ast.Assign(targets=[ast.Attribute(attr="tie_word_embeddings")], value=ast.Constant(value=False)):
+            return True
+    return False
+
+
 def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr) -> None:
     """``model.config.use_cache = False``, ``tokenizer.pad_token = tokenizer.eos_token`` and their likes."""
     name = target.attr

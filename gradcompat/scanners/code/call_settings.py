@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 
 from gradcompat.model.context import ConfigLookup
+from gradcompat.scanners.adapter_targets import are_of_attention
 from gradcompat.scanners.code import calls
 from gradcompat.scanners.code.alike_branches import is_arguments
 from gradcompat.scanners.code.arguments import Argument, pairs
@@ -22,7 +23,7 @@ from gradcompat.scanners.code.assignments import (
 from gradcompat.scanners.code.calls import BATCH, KNOWN_METHODS, KNOWN_OF_TYPE, PADDING, PROCESSORS, known
 from gradcompat.scanners.code.command_options import PARSERS, read_parsed_classes
 from gradcompat.scanners.code.config_lookups import loaded_file, lookup
-from gradcompat.scanners.code.dataclass_parsers import dataclass_parser, parsed_input
+from gradcompat.scanners.code.dataclass_parsers import dataclass_parser, fills_own_alone, parsed_input
 from gradcompat.scanners.code.detectors.adapted_parts import adapts_part
 from gradcompat.scanners.code.detectors.collected_metrics import COLLECTION, ways_of_computing
 from gradcompat.scanners.code.detectors.float_weights import makes_float
@@ -49,12 +50,6 @@ from gradcompat.scanners.configs.deepspeed import SIZES
 from gradcompat.terms.defaults import TRAIN
 
 # What models of transformers call the projections of their attention.
-_ATTENTION = frozenset(
-    {
-        *("q_proj", "k_proj", "v_proj", "o_proj", "out_proj", "qkv_proj", "qkv", "query_key_value", "c_attn"),
-        *("q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "query", "key", "value", "Wqkv", "self_attn"),
-    }
-)
 
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config", "fsdp_config"})
 
@@ -134,6 +129,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     elif last in PARSERS:
         read_parsed_classes(found, step, call)
         found.parsers.append(dataclass_parser(call, step.scope, found.names))
+        if fills_own_alone(call, step.scope, found.names):
+            found.symbol(f"{name}.of_own_dataclasses", call)
     elif last == "from_pretrained" and (head in PROCESSORS or head.endswith(("Tokenizer", "TokenizerFast"))):
         if head in PROCESSORS:
             found.state(step, "model.cross_attention_mask", True)
@@ -241,7 +238,10 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         if argument.name == "modules_to_save":
             found.state(step, "peft.overlapping_modules", _overlap(argument.value), at=argument.node)
         elif argument.name == "target_modules" and isinstance(argument.value, (list, tuple)) and argument.value:
-            found.state(step, "peft.attention_only", _ATTENTION.issuperset(map(str, argument.value)), at=argument.node)
+            found.state(step, "peft.attention_only", are_of_attention(argument.value), at=argument.node)
+    if last == "LoraConfig" and given.get("target_modules") is None and all(word.arg for word in call.keywords):
+        # What PEFT takes of mixtures of experts are q_proj and v_proj; where it knows no names it stops.
+        found.state(step, "peft.attention_only", True, at=call)
     if last == "get_peft_model":
         found.wrapping.append(step)
         if adapts_part(call, found.names, step.scope):

@@ -9,6 +9,7 @@ from gradcompat.model.context import DataclassParser, LaunchOption
 from gradcompat.scanners.code.arguments import Place
 from gradcompat.scanners.code.called_classes import full_name
 from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.scanners.code.syntax import argument_of
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 _CONFIG_READERS = frozenset({"TrlParser"})
@@ -69,6 +70,20 @@ def dataclass_parser(call: ast.Call, scope: Scope, names: Names) -> DataclassPar
         return None
     last = parser.rpartition(".")[2]
     return DataclassParser(classes=tuple(classes), own=frozenset(own), reads_config=last in _CONFIG_READERS)
+
+
+def fills_own_alone(call: ast.Call, scope: Scope, names: Names) -> bool:
+    """Are all dataclasses that a parser fills those of the program, which inherit no field of a library?
+
+    Args:
+        call: of ``HfArgumentParser`` or ``TrlParser``.
+        scope: where it stands.
+        names: of the module.
+    """
+    given = argument_of(call, "dataclass_types", 0)
+    nodes = _elements(given, scope, names) if given is not None else None
+    classes: dict[str, None] = {}
+    return bool(nodes) and all(_gather(node, scope, names, classes, set(), 0) for node in nodes or ()) and not classes
 
 
 def parsed_input(call: ast.Call, scope: Scope, names: Names, place: Place) -> ParsedInput | None:

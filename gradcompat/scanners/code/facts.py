@@ -15,7 +15,7 @@ from functools import lru_cache
 from gradcompat.formats.document import Document
 from gradcompat.scanners.code.alike_branches import agreed
 from gradcompat.scanners.code.arguments import Place
-from gradcompat.scanners.code.assignments import assigned, defined, frozen_in_loop, non_persistent, variable
+from gradcompat.scanners.code.assignments import assigned, defined, frozen_in_loop, non_persistent, unties, variable
 from gradcompat.scanners.code.call_settings import read_call
 from gradcompat.scanners.code.command_options import read_options, read_switches
 from gradcompat.scanners.code.findings import Findings
@@ -129,6 +129,8 @@ def _gathered(
             read_bare_method(found, step, node)
             if non_persistent(found, step, node):
                 found.buffers.append((node, place(node)))
+        elif unties(node):
+            found.symbol("transformers.PretrainedConfig.tie_word_embeddings.off", node)
         if not isinstance(node, _TELLING):
             continue
         if late:

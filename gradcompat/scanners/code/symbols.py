@@ -123,6 +123,8 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
             found.call(f"{name}.from_outside()", call)
         if name.rpartition(".")[2] == "load_checkpoint" and is_loaded_late(call, found.names):
             found.symbol("load_checkpoint.after_training", call)
+        if name.rpartition(".")[2] == "load_adapter" and is_loaded_late(call, found.names):
+            found.symbol("load_adapter.after_training", call)
         if name in _DCP and _loads_no_optimizer(call, found.names, step.scope):
             found.symbol(f"{name}.no_optimizer", call)
         for word in manners_of_stream(call, name, found.names, step.scope):

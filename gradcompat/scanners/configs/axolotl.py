@@ -10,6 +10,7 @@ from gradcompat.formats.document import Document
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners.adapter_targets import are_of_attention
 from gradcompat.scanners.configs import training_arguments
 from gradcompat.scanners.configs.flat import Config, key_places, read_config, rows_of, run_of, settings_of, values_of
 from gradcompat.scanners.configs.tool_defaults import imports_of, left_to_tool
@@ -137,6 +138,10 @@ def scan(document: Document) -> Context:
         # Whatever else it says: this loop is transformers' own, in a class derived from it.
         place = Location(path=document.path)
         settings.append(Setting(key="training.framework", value="transformers.Trainer", location=place))
+    targets = values_of(config, "lora_target_modules")
+    if targets and not top.get("lora_target_linear"):
+        place = key_places(config)["lora_target_modules"]
+        settings.append(Setting(key="peft.attention_only", value=are_of_attention(targets), location=place))
     named = _names_turn_end(config)
     if named is not None:
         place = key_places(config)["datasets"]

@@ -11,6 +11,7 @@ from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Setting
 from gradcompat.model.release_question import ReleaseQuestion
+from gradcompat.scanners.adapter_targets import are_of_attention
 from gradcompat.scanners.configs import training_arguments
 from gradcompat.scanners.configs.adapter_folders import is_below, is_of_stage
 from gradcompat.scanners.configs.flat import Config, key_places, read_config, run_of, settings_of
@@ -126,6 +127,10 @@ def scan(document: Document) -> Context:
     if "adapter_name_or_path" in top:
         place = next(place for key, place in key_places(config).items() if key == "adapter_name_or_path")
         settings.append(Setting(key="training.resumed_adapter_alone", value=resumes_alone(top), location=place))
+    targets = top.get("lora_target")
+    if isinstance(targets, str) and are_of_attention(targets.split(",")):
+        place = key_places(config)["lora_target"]
+        settings.append(Setting(key="peft.attention_only", value=True, location=place))
     settings += refused_counts(top, key_places(config).get("stage"))
     if top.get("freeze_extra_modules") is not None:
         settings = [setting for setting in settings if setting.key != "training.frozen_embeddings"]

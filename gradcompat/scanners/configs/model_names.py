@@ -62,6 +62,8 @@ _FAMILIES = (
     ("PaliGemmaForConditionalGeneration", r"paligemma2?-SIZE(?:-(?:ft|mix|pt)(?:-[a-z0-9]+)*-(?:224|448|896))?"),
     ("Gemma3ForConditionalGeneration", r"gemma-3-(?:4|12|27)b|medgemma-4b"),
     ("Gemma3nForConditionalGeneration", r"gemma-3n-e[24]b"),
+    # The larger ones share no keys and values: no record of the class is about all of them.
+    ("Gemma4ForConditionalGeneration", r"gemma-4-e[24]b"),
     ("Mistral3ForConditionalGeneration", r"mistral-small-3\.[12]-24b"),
     ("VoxtralForConditionalGeneration", r"voxtral-(?:mini-3b|small-24b)"),
     ("IdeficsForVisionText2Text", r"idefics-(?:9|80)b"),

@@ -78,6 +78,7 @@ def test_trainer_with_an_adapter() -> None:
         (20, 13, "peft.prepare_model_for_kbit_training", False, None),
         (20, 13, "training.checkpointing_before_peft", False, None),
         (20, 35, "peft.method", "lora", None),
+        (20, 35, "peft.attention_only", True, None),  # what PEFT chooses
         (20, 67, "peft.modules_to_save", True, None),
         (20, 67, "peft.overlapping_modules", False, None),
         (21, 17, "training.framework", "transformers.Trainer", None),
@@ -867,7 +868,7 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ),
         (
             "from peft import LoraConfig\nnew = tok.convert_tokens_to_ids(s)\nLoraConfig(trainable_token_indices=new)",
-            [("peft.method", "lora"), ("peft.trainable_tokens", True)],
+            [("peft.method", "lora"), ("peft.attention_only", True), ("peft.trainable_tokens", True)],
         ),
         (
             "from accelerate.parallelism_config import ParallelismConfig\nParallelismConfig(tp_size=4, cp_size=1)",

@@ -1,4 +1,4 @@
-"""Checkpoints that a loop of one's own loads when it has trained, to try the model out."""
+"""Checkpoints and adapters that a program loads when it has trained, to try the model out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.syntax import is_on_lines_of
 
 _STEPS = frozenset({"backward", "train_batch"})
+_RUNS = frozenset({"train", "fit"})  # of a trainer; ``model.train()`` sets a mode
 
 
 def is_loaded_late(call: ast.Call, names: Names) -> bool:
@@ -34,7 +35,10 @@ def _functions(names: Names) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 def _steps(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr in _STEPS
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    of_trainer = call.func.attr in _RUNS and "trainer" in ast.unparse(call.func.value).lower()
+    return of_trainer or call.func.attr in _STEPS
 
 
 def _innermost(node: ast.AST, functions: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> ast.AST | None:

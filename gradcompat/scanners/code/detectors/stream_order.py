@@ -2,8 +2,8 @@
 
 ``interleave_datasets([a.shuffle(seed=1), b])`` mixes streams that were shuffled before; where the mix is shuffled as
 well, that says nothing. ``split_dataset_by_node`` may stand before a mixture, a skip or another split, or behind a
-mixture. ``stream.shuffle().map(f)`` maps what was shuffled. ``DataLoader(interleave_datasets(streams,
-probabilities=p))`` draws the sources of streams.
+mixture. ``stream.shuffle().map(f)`` maps what was shuffled. ``stream.map(f).skip(n)`` passes over samples and no
+longer over tables of them. ``DataLoader(interleave_datasets(streams, probabilities=p))`` draws the sources of streams.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _MIXING = frozenset({"interleave_datasets", "concatenate_datasets"})
 _SPLIT = "split_dataset_by_node"
 _LOADERS = frozenset({"DataLoader", "StatefulDataLoader"})
 _CHANGING = frozenset({"map", "filter"})
+_BY_SAMPLES = _CHANGING | {"remove_columns", "rename_column", "rename_columns"}
 _ONE_FILE = lazy_pattern(r"[^*?\[\]{}]*\.(?:csv|json|jsonl|parquet|txt)(?:\.gz|\.zst)?")
 
 
@@ -48,6 +49,10 @@ def manners_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -
             yield "of_mix"
         elif any(called_name(one) == _SPLIT and not _is_single(one) for one in calls):
             yield from _split_of(calls)
+        if "map" in _steps_of_stream(calls):
+            yield "of_mapped"
+        elif any(map(_makes_table, calls)) and not any(map(_makes_stream, calls)):
+            yield "of_table"
     elif last == "shuffle" and isinstance(call.func, ast.Attribute):
         if _MIXING & _steps(call.func.value, names, scope):
             yield "of_mix"
@@ -55,6 +60,8 @@ def manners_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -
         calls = list(calls_behind(call.func.value, names, scope))
         if _SPLIT in map(called_name, calls) and not _is_one_shard(calls):
             yield "of_split"
+        if _BY_SAMPLES & _steps_of_stream(calls):
+            yield "of_mapped"
     elif last in _CHANGING and isinstance(call.func, ast.Attribute):
         yield from _changed_behind(list(calls_behind(call.func.value, names, scope)))
     elif last in _LOADERS and _draws_streams(call, names, scope):
@@ -63,12 +70,17 @@ def manners_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -
 
 def _changed_behind(calls: Sequence[ast.Call]) -> Iterator[str]:
     """What a stream went through since it is one; a table that was shuffled before says nothing."""
-    made = next((place for place, call in enumerate(calls) if _makes_stream(call)), 0)
-    steps = set(map(called_name, calls[:made]))
+    steps = _steps_of_stream(calls)
     if "shuffle" in steps:
         yield "of_shuffled"
     elif "with_format" in steps:
         yield "of_formatted"
+
+
+def _steps_of_stream(calls: Sequence[ast.Call]) -> set[str]:
+    """The methods that a stream went through since it is one."""
+    made = next((place for place, call in enumerate(calls) if _makes_stream(call)), 0)
+    return set(map(called_name, calls[:made]))
 
 
 def _is_one_shard(calls: Iterable[ast.Call]) -> bool:
