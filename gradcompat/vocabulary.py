@@ -139,7 +139,9 @@ KEYS: dict[str, Key] = {
     "peft.names_task": Key("bool", "the adapter's config names a task, whose class of PEFT takes labels by name"),
     "peft.all_linear": Key("bool", "target_modules of LoRA is one word, all-linear or a pattern, and no list"),
     "peft.dropout": Key("float", "dropout inside of the adapter: lora_dropout"),
-    "peft.attention_only": Key("bool", "every module that target_modules lists, or PEFT chooses, is one of the attention"),
+    "peft.attention_only": Key(
+        "bool", "every module that target_modules lists, or PEFT chooses, is one of the attention"
+    ),
     "peft.layers_pattern": Key("bool", "layers_pattern names the list that the numbers of layers count in"),
     "peft.target_parameters": Key("bool", "LoRA is put on parameters instead of modules"),
     "peft.modules_to_save": Key("bool", "whole modules are trained beside the adapter"),

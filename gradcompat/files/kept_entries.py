@@ -17,7 +17,7 @@ try:
 except ImportError:
     from hashlib import blake2b
 
-LARGEST_ENTRY = 256 * 1024
+LARGEST_ENTRY = 512 * 1024  # the report of one large lock as JSON has more than half of it
 PLACES = 256
 _DIGEST = 20  # bytes
 

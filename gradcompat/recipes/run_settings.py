@@ -271,6 +271,7 @@ def _attention(parameters: _Parameters) -> Settings:
         "training.framework": "transformers.Trainer" if parameters["cache"] == "trainer" else "torch",
         "training.padding_free": flattened,
         "training.packing": packed and parameters["mask"] == "ones",
+        **({"training.per_device_train_batch_size": 2} if flattened else {}),  # the samples of a batch are its row
         "model.use_cache": parameters["cache"] != "off",
         "training.gradient_checkpointing": False,
         "model.attn_implementation": str(attention),

@@ -115,6 +115,8 @@ def _not_sure(found: Sequence[Result], said: Asides, places: RepositoryPaths, ou
             _listed(f"{title}:", lines, out)
         if state == "conditional" and said.questions:
             _listed("To know more, add what you know with `--set KEY=VALUE`:", map(escaped, said.questions), out)
+        if state == "conditional" and said.minor:
+            out.write(f"{escaped(said.minor)}; `--all` says when\n\n")
         if state == "dormant" and said.dormant:
             out.write(f"{escaped(said.dormant)}; `--all` lists the records\n\n")
 

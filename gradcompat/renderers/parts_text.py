@@ -111,7 +111,9 @@ def more_text(parts: Parts, advised: ReportedFinding) -> str:
 
 
 def minor_text(parts: Parts) -> str:
-    """``2 more could apply, as a note or seldom: GC-0003, GC-0014``."""
+    """``2 more could apply, as a note or seldom: GC-0003, GC-0014``; empty if there is nothing."""
+    if not parts.minor:
+        return ""
     return f"{len(parts.minor)} more could apply, as a note or seldom: {ids_text(parts.minor)}"
 
 

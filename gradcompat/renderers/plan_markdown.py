@@ -10,7 +10,7 @@ from gradcompat.model.plan import Alternative, Change, CodeChange, Plan, Setting
 from gradcompat.model.plan_report import Planned, PlanReport
 from gradcompat.model.report import ReportedFinding
 from gradcompat.renderers.markdown import escaped, linked, write_folded
-from gradcompat.renderers.parts_text import dormant_text, more_text, question_lines
+from gradcompat.renderers.parts_text import dormant_text, minor_text, more_text, question_lines
 from gradcompat.renderers.plan_text import assumed_lines, left_by, nothing_text, ordered_changes, summary
 from gradcompat.renderers.range_lines import range_lines
 
@@ -48,6 +48,8 @@ def _parts(parts: Parts, out: TextIO) -> None:
     ):
         if lines:
             out.write(f"{title}\n\n" + "".join(f"- {line}\n" for line in lines) + "\n")
+    if text := minor_text(parts):
+        out.write(f"{escaped(text)}; `gradcompat check --all` says when\n\n")
     if text := dormant_text(parts):
         out.write(f"{escaped(text)}\n\n")
 

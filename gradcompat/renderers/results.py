@@ -19,7 +19,7 @@ from gradcompat.model.finding import Finding
 from gradcompat.model.issue import VersionRemedy
 from gradcompat.model.report import Audit, Remark, Report, ReportedFinding
 from gradcompat.renderers.affected_text import advice_text
-from gradcompat.renderers.parts_text import assumed_text, dormant_text, more_text, question_lines
+from gradcompat.renderers.parts_text import assumed_text, dormant_text, minor_text, more_text, question_lines
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.range_lines import range_lines
 from gradcompat.renderers.suppressed_text import suppression_text
@@ -68,10 +68,12 @@ class Asides:
 
     Attributes:
         questions: the facts that would decide other findings.
+        minor: what is left of what could apply; empty if there is nothing.
         dormant: the features that are presumed not to be used; empty if there are none, or if each record is listed.
     """
 
     questions: tuple[str, ...]
+    minor: str
     dormant: str
 
 
@@ -125,6 +127,7 @@ def asides(report: Report) -> Asides:
     parts = report_parts(report)
     return Asides(
         questions=tuple(map(plain, question_lines(parts))),
+        minor=plain(minor_text(parts)),
         dormant="" if report.show_all else plain(dormant_text(parts)),
     )
 

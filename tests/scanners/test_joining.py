@@ -169,8 +169,9 @@ def test_a_command_that_says_who_drives_is_a_run_although_its_program_takes_no_s
     program = context("main.py", kind="python", run=False, **{"code.symbols": symbols})
     launch = replace(context("run.sh", "main.py", kind="launch-script", steps=8), targets=("main.py",))
     assert [one.source for one in join([launch, program])] == []
-    driven = context("run.sh", "main.py", kind="launch-script", **{"training.framework": "lightning"})
-    assert [one.source for one in join([replace(driven, targets=("main.py",)), program])] == ["run.sh + main.py"]
+    said = Setting(key="training.framework", value="lightning", location=Location(path="run.sh", line=1))
+    driven = replace(launch, settings=(*launch.settings, said))
+    assert [one.source for one in join([driven, program])] == ["run.sh + main.py"]
 
 
 def test_a_module_that_a_run_imports_is_part_of_it() -> None:
