@@ -1,4 +1,4 @@
-"""Programs that make the weights of a model float16 or bfloat16 after they have loaded it."""
+"""Programs that make the weights of a model float16 or bfloat16 after they have loaded or made it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import ast
 
 from gradcompat.scanners.code.models import makes_model
 from gradcompat.scanners.code.names import Names, Scope
-from gradcompat.scanners.code.object_history import calls_behind
+from gradcompat.scanners.code.object_history import calls_behind, scope_of
+from gradcompat.scanners.code.regions import start
 
 _DTYPES = {("torch.float16",): "float16", ("torch.half",): "float16", ("torch.bfloat16",): "bfloat16"}
 _METHODS = {"half": "float16", "bfloat16": "bfloat16"}
+_MODULES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.Sequential"})
 
 
 def made_half(call: ast.Call, names: Names, scope: Scope) -> str | None:
@@ -24,5 +26,28 @@ def made_half(call: ast.Call, names: Names, scope: Scope) -> str | None:
             return None
     if dtype is None:
         return None
-    made = (name for one in calls_behind(model, names, scope) for name in names.resolve(one.func, scope))
-    return dtype if any(map(makes_model, made)) else None
+    behind = list(calls_behind(model, names, scope))
+    made = (name for one in behind for name in names.resolve(one.func, scope))
+    if any(map(makes_model, made)):
+        return dtype
+    modules = [one for one in behind if _makes_module(one, names, scope)]
+    return dtype if any(_is_prepared(call, one, names) for one in modules) else None
+
+
+def _makes_module(call: ast.Call, names: Names, scope: Scope) -> bool:
+    """Does it make ``nn.Sequential(…)``, or a module of the program?"""
+    called = {*names.resolve(call.func, scope), *names.bases(call.func, scope)}
+    return not called.isdisjoint(_MODULES)
+
+
+def _is_prepared(halved: ast.Call, module: ast.Call, names: Names) -> bool:
+    """Does an accelerator get that module afterwards? Others may be frozen parts of what is trained."""
+    for node in names.nodes(ast.Call):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="prepare", value=owner), args=args) if start(halved) < start(node):
+                within = scope_of(node, names)
+                if "accelerate.Accelerator" in names.type_of(owner, within):
+                    behind = (one for given in args for one in calls_behind(given, names, within))
+                    if any(one is halved or one is module for one in behind):
+                        return True
+    return False

@@ -31,3 +31,35 @@ def test_who_makes_weights_half(lines: str, expected: str | None) -> None:
     stated = {one.key: one.value for one in context.settings}
     assert stated.get("model.torch_dtype") == expected
     assert (stated.get("precision.half_weights") is True) is (expected is not None)
+
+
+OWN = """import torch
+from accelerate import Accelerator
+from torch import nn
+
+class Tagger(nn.Module):
+    pass
+
+accelerator = Accelerator(mixed_precision="bf16")
+"""
+PREPARED = "model, optimizer = accelerator.prepare(model, optimizer)"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (f"model = nn.Sequential(nn.Linear(2, 2)).to(torch.bfloat16)\n{PREPARED}", "bfloat16"),
+        (f"model = Tagger()\nmodel.half()\n{PREPARED}", "float16"),
+        (f"model = Tagger()\nmodel = model.to(torch.bfloat16)\n{PREPARED}", "bfloat16"),
+        (f"model = Tagger()\n{PREPARED}\nmodel.to(torch.bfloat16)", None),
+        (f"teacher = Tagger().to(torch.bfloat16)\nmodel = Tagger()\n{PREPARED}", None),
+        ("model = Tagger().to(torch.bfloat16)", None),
+        (f"model = Tagger().to('cuda')\n{PREPARED}", None),
+        (f"model = build().to(torch.bfloat16)\n{PREPARED}", None),
+        ("x = torch.zeros(2).to(torch.bfloat16)\nx = accelerator.prepare(x)", None),
+    ],
+)
+def test_a_module_of_torch_is_half_if_an_accelerator_gets_it(lines: str, expected: str | None) -> None:
+    context = python_code.scan(Document("train.py", f"{OWN}{lines}\nloss.backward()\n"))
+    stated = {one.key: one.value for one in context.settings}
+    assert stated.get("model.torch_dtype") == expected
