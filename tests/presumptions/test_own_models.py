@@ -26,11 +26,10 @@ def test_weights_of_a_loop_of_torch_are_not_quantised(tmp_path: Path, program: s
 
 SFT = """\
 import sys
-from transformers import {loads}, AutoTokenizer
+from transformers import {loads}
 from trl import SFTConfig, SFTTrainer
 model = {loads}.from_pretrained(sys.argv[1])
-tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
-SFTTrainer(model, SFTConfig("out", max_length=1024), processing_class=tokenizer).train()
+SFTTrainer(model, SFTConfig("out", max_length=1024)).train()
 """
 
 
@@ -39,7 +38,7 @@ SFTTrainer(model, SFTConfig("out", max_length=1024), processing_class=tokenizer)
     [
         (SFT.format(loads="AutoModelForCausalLM"), "dormant"),
         (SFT.format(loads="AutoModelForImageTextToText"), "conditional"),
-        (SFT.format(loads="AutoModelForCausalLM").replace("AutoTokenizer", "AutoProcessor"), "dormant"),
+        (SFT.format(loads="AutoModelForCausalLM") + "from transformers import AutoProcessor\n", "dormant"),
         (
             SFT.format(loads="AutoModelForCausalLM")
             + "from unsloth import FastVisionModel\nFastVisionModel.from_pretrained(sys.argv[1])\n",
@@ -158,6 +157,7 @@ for x, y in loader:
     with torch.autocast("cuda", torch.float16):
         loss = torch.nn.functional.cross_entropy(model(x), y)
     scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
     scaler.step(optimizer)
 """
 
