@@ -241,13 +241,9 @@ def _cudnn(packages: tuple[Package, ...], build: Build | None) -> tuple[str, Loc
     brought = {
         version: package.location
         for package in packages
-        if package.name in TORCH and (version := _BROUGHT_CUDNN.get((_release(package), major)))
+        if package.name in TORCH and (version := _BROUGHT_CUDNN.get(((package.version or "").partition("+")[0], major)))
     }
     return _one(brought)
-
-
-def _release(package: Package) -> str:
-    return (package.version or "").partition("+")[0]
 
 
 def _versions(packages: Iterable[Package], names: re.Pattern[str]) -> dict[str, Location]:

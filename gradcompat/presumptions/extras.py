@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from gradcompat.model.environment import Package
 from gradcompat.requirements.versions import VersionSet, parse_version
+from gradcompat.startup.lazy_dataclasses import dataclass
 
 
-class Bringing(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Bringing:
     """A package that requires another one for an extra, from some release on."""
 
     package: str

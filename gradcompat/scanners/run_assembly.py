@@ -636,13 +636,11 @@ def _clipped_by_engine(settings: list[Setting]) -> list[Setting]:
     norms = [one for one in settings if one.key == _NORM]
     if not drivers or not drivers <= _TRAINERS or len({one.value for one in norms}) > 1:
         return settings
-    taken = norms[0] if norms else None
+    taken = replace(norms[0], key=_ENGINE_NORM, spelling=None) if norms else None
     return [
-        one
-        if one.key != _ENGINE_NORM or one.value is not None
-        else replace(one, value=_USUAL_NORM, presumed=True)
-        if taken is None
-        else replace(taken, key=_ENGINE_NORM, spelling=None)
+        (taken or replace(one, value=_USUAL_NORM, presumed=True))
+        if one.key == _ENGINE_NORM and one.value is None
+        else one
         for one in settings
     ]
 

@@ -59,12 +59,14 @@ def _narrowed(lines: Sequence[Package]) -> list[Package | None]:
     left: list[Package | None] = []
     kept: set[object] = set()
     first = {_scope(line): line for line in reversed(lines) if line.specifier != "*"}
+    with_extras = any(line.asked_extras for line in lines)
     for line in lines:
-        asked = _asked_beside(line, lines)
+        beside = with_extras or line.version is None
+        others = [other for other in lines if beside and other is not line and _holds_wherever(other, line)]
+        asked = tuple(dict.fromkeys(extra for one in (line, *others) for extra in one.asked_extras))
         if line.version is not None or line.specifier is None:
             left.append(line if asked == line.asked_extras else replace(line, asked_extras=asked))
             continue
-        others = [other for other in lines if other is not line and _holds_wherever(other, line)]
         ranges = tuple(other.specifier for other in others if other.specifier is not None)
         specifier = _intersection((line.specifier, *ranges))
         scope = _scope(line)
@@ -77,12 +79,6 @@ def _narrowed(lines: Sequence[Package]) -> list[Package | None]:
         kept.add(scope)
         left.append(replace(line, specifier=specifier, asked_extras=asked))
     return left
-
-
-def _asked_beside(line: Package, lines: Sequence[Package]) -> tuple[str, ...]:
-    """The extras that the line asks for or any that holds wherever it does."""
-    holding = [other for other in lines if other is line or _holds_wherever(other, line)]
-    return tuple(dict.fromkeys(extra for other in holding for extra in other.asked_extras))
 
 
 def _scope(line: Package) -> tuple[object, ...]:

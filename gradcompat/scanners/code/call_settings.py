@@ -49,8 +49,6 @@ from gradcompat.scanners.code.walk import Step, text
 from gradcompat.scanners.configs.deepspeed import SIZES
 from gradcompat.terms.defaults import TRAIN
 
-# What models of transformers call the projections of their attention.
-
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config", "fsdp_config"})
 
 # What imports a module whose name may be computed.
@@ -61,6 +59,7 @@ _COLLATOR_THIRD = frozenset({"Trainer", "Seq2SeqTrainer", "SFTTrainer"})
 
 # What a collator makes a batch by.
 _MAKES_BATCHES = frozenset({"__call__", "torch_call", "torch_mask_tokens"})
+
 # Packages that do nothing to a model behind the program's back.
 _OPEN = frozenset(
     {

@@ -63,8 +63,7 @@ def parsed_calls(
     for options in launches:
         for parser in parsers if options else ():
             named = dict(_fields(options or ()))
-            path = next((one.value for one in options or () if one.name == _CONFIG), None)
-            config = only_file(path, configs) if parser.reads_config and isinstance(path, str) else None
+            config = _file_of(options or (), configs) if parser.reads_config else None
             if config is not None:
                 named = {**dict(_fields(config.keys)), **{key: named[key] for key in named if key != _CONFIG}}
             elsewhere = parser.files or parser.keys or parser.reads_argument
@@ -72,10 +71,7 @@ def parsed_calls(
             for name in parser.classes:
                 call = Call(name, (), {**_left(parser, named), **named}, whole)
                 told.setdefault(str(call), (options or ())[0].location)
-    if not told:
-        return []
-    places = tuple(told.values())
-    return [Setting(key=CALLS_KEY, value=tuple(told), location=places[0], places=places)]
+    return _as_settings(told)
 
 
 def _left(parser: DataclassParser, named: Mapping[str, Value]) -> dict[str, Value]:
@@ -94,16 +90,25 @@ def calls_of_tools(launch: Context, configs: Sequence[Context]) -> list[Setting]
     for options, command in zip(launch.options, launch.commands, strict=False):
         parser = parser_of_tool(command)
         if parser is not None and options:
-            path = next((one.value for one in options if one.name == _CONFIG), None)
-            config = only_file(path, configs) if isinstance(path, str) else None
+            config = _file_of(options, configs)
             own = [one for one in options if one.name != _CONFIG]
             named = dict(_fields((*(config.keys if config is not None else ()), *own)))
-            line = str(Call(parser.classes[0], (), named, whole=path is None or config is not None))
+            names_file = any(one.name == _CONFIG and one.value is not None for one in options)
+            line = str(Call(parser.classes[0], (), named, whole=config is not None or not names_file))
             found.setdefault(line, options[0].location)
-    if not found:
-        return []
-    places = tuple(found.values())
-    return [Setting(key=CALLS_KEY, value=tuple(found), location=places[0], places=places)]
+    return _as_settings(found)
+
+
+def _file_of(options: Sequence[LaunchOption], configs: Sequence[Context]) -> Context | None:
+    """The one file among those of the run that ``--config`` names."""
+    path = next((one.value for one in options if one.name == _CONFIG), None)
+    return only_file(path, configs) if isinstance(path, str) else None
+
+
+def _as_settings(lines: Mapping[str, Location]) -> list[Setting]:
+    """Calls with where each stands, as one setting; none without any."""
+    places = tuple(lines.values())
+    return [Setting(key=CALLS_KEY, value=tuple(lines), location=places[0], places=places)] if lines else []
 
 
 def _fields(options: Sequence[LaunchOption]) -> Iterator[tuple[str, Value]]:

@@ -217,7 +217,7 @@ def uses_model(words: Sequence[Word]) -> bool:
     tool = next((index for index, name in enumerate(names) if name in _USING), None)
     if tool is None or (tool and names[0] not in WRAPPERS and not _VARIABLE.match(names[0])):
         return False
-    return names[tool + 1 : tool + 2] != [] and names[tool + 1] in _USING[names[tool]]
+    return not _USING[names[tool]].isdisjoint(names[tool + 1 : tool + 2])
 
 
 def _base(word: Word) -> str:

@@ -88,7 +88,12 @@ def left_unprepared(statements: Sequence[ast.stmt]) -> ast.Call | None:
             case ast.Call(func=ast.Attribute(attr="prepare") | ast.Name(id="prepare_data_loader")):
                 return None
     names = {ast.unparse(one) for one in prepared}
-    if not prepared or not made or not names.isdisjoint(made) or not all(map(_is_named, prepared)):
+    if (
+        not prepared
+        or not made
+        or not names.isdisjoint(made)
+        or not all(isinstance(one, ast.Name | ast.Attribute) for one in prepared)
+    ):
         return None
     if any(_MAY_LOAD.search(name) for name in names - others):
         return None
@@ -99,7 +104,3 @@ def _draws(keyword: ast.keyword) -> bool:
     """Is it `shuffle=True` or a sampler, as far as that can be seen?"""
     absent = isinstance(keyword.value, ast.Constant) and keyword.value.value in (False, None)
     return keyword.arg in (None, "shuffle", "sampler", "batch_sampler") and not absent
-
-
-def _is_named(one: ast.expr) -> bool:
-    return isinstance(one, ast.Name | ast.Attribute)
