@@ -127,6 +127,13 @@ class Judge:
         return frozenset(name for name, wanted in kinds.items() if wanted == {"upgrade"})
 
     @cached_property
+    def wrong_now(self) -> frozenset[str]:
+        """The (canonical) packages of what is affected."""
+        return frozenset(
+            self.universe.canonical(name) for issue in self.affected_now for name in self.now(issue).affected or ()
+        )
+
+    @cached_property
     def found_now(self) -> tuple[Hit, ...]:
         """The issues that have to go before anything moves, in their order."""
         conditional, counts = self.universe.request.conditional, self.universe.request.counts

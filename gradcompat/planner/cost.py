@@ -4,8 +4,8 @@ From what weighs most to what weighs least:
 
 1. packages moved that do not come from an index (a checkout, an own build): not while anything else works
 2. releases with a wheel whose requirements could not be read: what is not seen must not look like what asks for nothing
-3. packages that go back to an older major version where the record of what is wrong advises a newer release: what the
-   project uses is mostly not there yet
+3. packages that go back to an older major version (of a 0.x by five minor versions or more) where the record of what is
+   wrong advises a newer release, or nothing is wrong with them: what the project uses is mostly not there yet
 4. packages touched, those that are added among them
 5. errors left, then warnings: findings that are sure
 6. packages moved out of the range that the project itself asks for
@@ -58,6 +58,8 @@ class Pending:
 
 
 NOTHING_PENDING = Pending()
+
+_FAR = 5  # minor versions of a 0.x
 
 _STEPS = {MAJOR: "a major version", MINOR: "a minor version", PATCH: "a patch"}
 
@@ -122,10 +124,18 @@ class Pricing:
         )
 
     def goes_back(self, name: str, candidate: Candidate) -> bool:
-        """Is it an older major version, where the record of what is wrong with the package advises a newer release?"""
-        if not candidate.down or candidate.step != MAJOR:
+        """Is it an older line of releases, where what is wrong with the package asks for a newer one, or nothing is?"""
+        if not candidate.down or not (candidate.step == MAJOR or self._far_below(name, candidate)):
             return False
-        return self.universe.canonical(name) in self.judge.advanced
+        canonical = self.universe.canonical(name)
+        return canonical in self.judge.advanced or canonical not in self.judge.wrong_now
+
+    def _far_below(self, name: str, candidate: Candidate) -> bool:
+        """Is it many minor versions older, of a package that has no major version yet?"""
+        before = self.universe.reference(name)
+        if before is None or before.major or candidate.version.major:
+            return False
+        return before.minor - candidate.version.minor >= _FAR
 
     def nearest(self, name: str) -> tuple[tuple[Vector, Version], ...]:
         """What each release of a package adds by itself, the cheapest first."""

@@ -242,3 +242,24 @@ def test_a_setting_is_shown_where_the_runs_that_have_the_finding_state_it() -> N
     assert [(change.location, change.line) for change in made.settings] == [
         (runs[0].settings[0].location, "accumulation: 1")
     ]
+
+
+@pytest.mark.parametrize(
+    ("older", "moved"),
+    [
+        ("0.11.0", ["transformers 4.46.0 -> 4.46.1", "trl 0.12.0 -> 0.11.0"]),
+        ("0.2.5", ["torch 2.9.0 -> 2.10.0", "transformers 4.46.0 -> 4.46.1", "trl 0.12.0 -> 0.13.0"]),
+    ],
+    ids=["a little", "far"],
+)
+def test_what_is_not_wrong_goes_back_a_little_and_not_far(older: str, moved: list[str]) -> None:
+    releases = {
+        "transformers": {"4.46.0": [], "4.46.1": []},
+        "trl": {older: [], "0.12.0": ["transformers<4.46.1"], "0.13.0": ["transformers>=4.46.1", "torch>=2.10"]},
+        "torch": {"2.9.0": [], "2.10.0": []},
+    }
+    here = built(package("transformers", "4.46.0"), package("trl", "0.12.0"), package("torch", "2.9.0"))
+    made = planned(
+        here, [issue(1, {"affected": [{"packages": {"transformers": "==4.46.0"}}]})], table(releases), asked()
+    )
+    assert sorted(map(change_text, made.changes)) == moved

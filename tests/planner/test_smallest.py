@@ -131,11 +131,13 @@ def cheapest(world: World, *, lenient: bool) -> tuple[Price, State] | None:
 def cost(world: World, state: State, moved: set[str]) -> Price:
     steps = [0, 0, 0]
     back = down = distance = outside = 0
-    wanted = {
-        name
-        for (_, record), name in zip(world.records, world.newer, strict=False)
-        if name is not None and found(record, world.present)
-    }
+    there = [
+        (record, newer)
+        for (_, record), newer in zip_longest(world.records, world.newer)
+        if found(record, world.present)
+    ]
+    wrong = {name for record, _ in there for name in record}
+    stays = {newer for _, newer in there} | {name for name in world.present if name not in wrong}
     for name in moved:
         text = world.direct.get(name)
         outside += text is not None and state[name] not in RANGES[text]
@@ -148,7 +150,7 @@ def cost(world: World, state: State, moved: set[str]) -> Price:
         major = world.present[name][0] != state[name][0]
         minor = world.present[name][:3] != state[name][:3]
         steps[0 if major else 1 if minor else 2] += 1
-        back += major and after < before and name in wanted
+        back += major and after < before and name in stays
     left, noted = (sum(found(record, state) for level, record in world.records if level == one) for one in _BELOW)
     named = sorted((name, Version(state[name])) for name in moved)
     return (back, len(moved), left, outside, steps, down, distance, noted, named)
