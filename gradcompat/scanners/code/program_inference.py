@@ -298,7 +298,8 @@ def _driven(found: Findings, end: Step) -> None:
     if "fit" in found.mentioned and any(map(_SELF_TRAINED.fullmatch, found.symbols)):
         found.trains = True  # by a loop of its own or by the Trainer, as the release has it
     if "learn" in found.mentioned and any(map(_OF_BASELINES.fullmatch, found.symbols)):
-        found.trains = True  # by loops of their own
+        found.trains = True
+        found.drivers["stable-baselines3"] = found.place(_first(end, {"learn"}))
     if not found.drivers.keys().isdisjoint({"megatron", "verl", "mlx"}) or any(map(_OF_SWIFT.fullmatch, found.symbols)):
         found.trains = True  # the functions that they are known by train
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
@@ -312,6 +313,7 @@ def _driven(found: Findings, end: Step) -> None:
         ("megatron",),
         ("verl",),
         ("mlx",),
+        ("stable-baselines3",),
         ("trl", "transformers.Trainer"),
     ):
         first = next((name for name in names if name in found.drivers), None)
