@@ -31,7 +31,7 @@ KEYS: dict[str, Key] = {
     "training.framework": Key(
         "str",
         "what drives the loop: transformers.Trainer, trl, lightning, accelerate, torchtune, mmengine, megatron, verl, "
-        "openrlhf, sentence-transformers, gliner, ultralytics, keras, torch",
+        "openrlhf, sentence-transformers, gliner, ultralytics, mlx, stable-baselines3, keras, torch",
     ),
     "training.gradient_accumulation_steps": Key("int", "micro-batches in one optimizer step"),
     "training.per_device_train_batch_size": Key("int", "samples in one micro-batch on one device"),

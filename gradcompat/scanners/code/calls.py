@@ -196,6 +196,10 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         (Known(frozenset({"ultralytics"}), framework="ultralytics", trains=True),),
     ),
     **dict.fromkeys(
+        tuple(f"train_{name}" for name in ("sft", "dpo", "cpo", "orpo", "grpo", "online_dpo", "xpo", "ppo")),
+        (Known(frozenset({"mlx_lm_lora"}), framework="mlx"),),
+    ),
+    **dict.fromkeys(
         ("Runner", "from_cfg"),
         (Known(frozenset({"mmengine"}), framework="mmengine", trains=True),),
     ),

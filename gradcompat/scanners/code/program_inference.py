@@ -102,6 +102,10 @@ _PREPARING = re.compile(r"\.prepare\(")
 _OWN_WEIGHTS = "transformers.PreTrainedModel._init_weights"
 # A model of sentence-transformers, which trains itself.
 _SELF_TRAINED = re.compile(r"sentence_transformers\.(?:\w+\.)*(?:SentenceTransformer|CrossEncoder|SparseEncoder)\.fit")
+# An algorithm of stable-baselines3 or of the package beside it, whose learn() trains.
+_OF_BASELINES = re.compile(
+    r"(?:stable_baselines3|sb3_contrib)\.(?:\w+\.)*(?:A2C|ARS|CrossQ|DDPG|\w*DQN|\w*PPO|SAC|TD3|TQC|TRPO)(?:\.load)?"
+)
 _COMPILED = "training.torch_compile"
 # The variables that keep torch.compile from compiling, whoever calls it.
 _COMPILES_NOTHING = re.compile(r"TORCH(?:DYNAMO|_COMPILE)_DISABLE")
@@ -293,7 +297,10 @@ def _driven(found: Findings, end: Step) -> None:
         found.trains = True  # nor Coqui's
     if "fit" in found.mentioned and any(map(_SELF_TRAINED.fullmatch, found.symbols)):
         found.trains = True  # by a loop of its own or by the Trainer, as the release has it
-    if not found.drivers.keys().isdisjoint({"megatron", "verl"}) or any(map(_OF_SWIFT.fullmatch, found.symbols)):
+    if "learn" in found.mentioned and any(map(_OF_BASELINES.fullmatch, found.symbols)):
+        found.trains = True
+        found.drivers["stable-baselines3"] = found.place(_first(end, {"learn"}))
+    if not found.drivers.keys().isdisjoint({"megatron", "verl", "mlx"}) or any(map(_OF_SWIFT.fullmatch, found.symbols)):
         found.trains = True  # the functions that they are known by train
     if "optax" in found.imported and found.mentioned & _OF_OPTAX:
         found.trains = True  # nothing of the vocabulary drives a loop of JAX
@@ -305,6 +312,8 @@ def _driven(found: Findings, end: Step) -> None:
         ("gliner",),
         ("megatron",),
         ("verl",),
+        ("mlx",),
+        ("stable-baselines3",),
         ("trl", "transformers.Trainer"),
     ):
         first = next((name for name in names if name in found.drivers), None)

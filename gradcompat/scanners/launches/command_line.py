@@ -139,6 +139,7 @@ _TOOLS: dict[str, Feeds] = {
     "ultralytics": {"workers": Feed("training.dataloader_num_workers"), "epochs": Feed("training.num_train_epochs")},
     "torchtune": {name: feed for name, feed in torchtune.FEEDS.items() if not name.endswith("_component_")},
     "megatron": ms_swift.MEGATRON,
+    "mlx-lm-lora": {},
 }
 # Trainers that derive from transformers', which uses DeepSpeed only if it is given a config.
 _TRANSFORMERS = frozenset({"llamafactory", "ms-swift", "axolotl", "trl"})
@@ -306,6 +307,8 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         stated = {"training.framework": "mmengine"}
     elif launch.tool == "ultralytics":
         stated = {"training.framework": "ultralytics"}
+    elif launch.tool == "mlx-lm-lora":
+        stated = {"training.framework": "mlx"}
     elif is_lightning(launch):
         stated = {"training.framework": "lightning"}
     place = launch.place if launch.target is None else launch.target.place(0)
@@ -321,6 +324,8 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         location = places.location(place)
         used = settings_of_use(map(str, _yolo(launch)))
         found += [("", Setting(key=key, value=value, location=location)) for key, value in used.items()]
+    if launch.tool == "mlx-lm-lora":
+        found.append(("", Setting(key=CALLS_KEY, value=(str(_mlx(launch)),), location=places.location(place))))
     if _feeds(launch) is llamafactory.FEEDS:
         found += [("", one) for one in llamafactory.refused_counts(_values(launch), places.location(place))]
     if _feeds(launch) is llamafactory.FEEDS and {"stage", "adapter_name_or_path"} <= _values(launch).keys():
@@ -338,8 +343,15 @@ def _yolo(launch: Launch) -> tuple[Call, Call]:
     return Call("ultralytics.YOLO", given, {}, whole=True), Call("ultralytics.YOLO.train", (), asked, whole=True)
 
 
+def _mlx(launch: Launch) -> Call:
+    """What mlx-lm-lora's command is asked for, as a call; its config may say more."""
+    read = {name: Unread("_1") if HOLE in str(value) else _word(value) for name, value in _values(launch).items()}
+    config = {"c", "config"} & read.keys()
+    return Call("mlx_lm_lora.train", (), {key: read[key] for key in read if key.isidentifier()}, whole=not config)
+
+
 def _word(value: object) -> Value:
-    """A word of ultralytics' command as the value that it reads there."""
+    """A word of a command as the value that it reads there."""
     text = value if isinstance(value, str) else str(value)
     try:
         read = ast.literal_eval({"true": "True", "false": "False", "none": "None"}.get(text.lower(), text))

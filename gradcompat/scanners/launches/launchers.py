@@ -58,10 +58,14 @@ _USING = {
     "swift": frozenset({"infer", "deploy", "export", "eval", "app", "app-ui", "merge-lora"}),
     "trl": frozenset({"chat"}),
 }
+# Tools whose program does nothing else than train.
+_TRAINERS = {"mlx_lm_lora.train": "mlx-lm-lora"}
 _YOLO = "yolo"
 _YOLO_TASKS = frozenset({"detect", "segment", "classify", "pose", "obb"})
 _STARTS = re.compile(
-    "|".join([*map(re.escape, [*_PROGRAMS, *_TOOLS, _YOLO]), "accelerate", "colossalai", "tune", _PYTHON.pattern])
+    "|".join(
+        [*map(re.escape, [*_PROGRAMS, *_TOOLS, *_TRAINERS, _YOLO]), "accelerate", "colossalai", "tune", _PYTHON.pattern]
+    )
 )
 _FARTHEST = 100  # words of a wrapper before the launcher
 # What a script or a module is a part of.
@@ -80,6 +84,7 @@ _PARTS = (
     ),
     (re.compile(r"(?:^|/)openrlhf[./]cli[./](train_(?:sft|dpo|kto|rm|prm|kd|ppo(?:_ray)?))(?:\.py)?$"), "openrlhf"),
     (re.compile(r"(?:^|/)xtuner[./]tools[./]()train(?:\.py)?$"), "xtuner"),
+    (re.compile(r"(?:^|/)mlx_lm_lora[./]()train(?:\.py)?$"), "mlx-lm-lora"),
 )
 # Options of launchers that take no value; all others take one.
 _SWITCHES = {
@@ -243,6 +248,8 @@ def _at(words: Sequence[Word], index: int) -> Launch | None:
     if program in _TOOLS and following in _TOOLS[program][1]:
         launch = Launch("python", _TOOLS[program][0], place, subcommand=following)
         return _with_arguments(launch, after[1:])
+    if program in _TRAINERS:
+        return _with_arguments(Launch("python", _TRAINERS[program], place), after)
     if program == _YOLO:  # `yolo detect train model=…`, `yolo mode=train …`
         texts = [word.text for word in after]
         if "train" in texts[:2] and _YOLO_TASKS.issuperset(texts[: texts.index("train")]):

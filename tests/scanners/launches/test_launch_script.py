@@ -475,6 +475,20 @@ def test_a_config_that_the_script_writes() -> None:
                 ("training.vllm_enable_lora", False, "1:164", None),
             ],
         ),
+        (
+            "mlx_lm_lora.train --train --train-mode orpo --beta 0.1",
+            [
+                ("training.framework", "mlx", "1:1", None),
+                ("code.calls", ("mlx_lm_lora.train(train=True, train_mode='orpo', beta=0.1)",), "1:1", None),
+            ],
+        ),
+        (
+            "python -m mlx_lm_lora.train --train -c a.yaml",
+            [
+                ("training.framework", "mlx", "1:11", None),
+                ("code.calls", ("mlx_lm_lora.train(train=True, c='a.yaml', **_)",), "1:11", None),
+            ],
+        ),
         ("axolotl train a.yml --gradient-accumulation-steps 4", [(GA, 4, "1:51", "--gradient-accumulation-steps {}")]),
         (
             "python src/train_bash.py --stage sft --gradient_accumulation_steps 4",
