@@ -168,6 +168,7 @@ KEYS: dict[str, Key] = {
     "precision.fp8_recipe": Key("str", "how Transformer Engine scales fp8: delayed, tensorwise, blockwise, mxfp8"),
     "precision.tf32": Key("bool", "TF32 matrix products"),
     "optimizer.name": Key("str", "adamw_torch, adafactor, adamw_8bit, lion_8bit, sgd, …"),
+    "optimizer.arguments": Key("bool", "the Trainer is given arguments of its optimizer: optim_args"),
     "optimizer.fused": Key("bool", "one kernel updates all parameters"),
     "optimizer.groups": Key(
         "str", "groups of parameters of the optimizer: one, several, own_rates if they differ in lr"

@@ -493,6 +493,12 @@ USUAL: dict[str, Usual] = {
         feature="layers_pattern",
         reason=_RARE,
     ),
+    "optimizer.arguments": Usual(
+        values=((False, 1.0),),
+        taking="the optimizer gets no arguments of its own",
+        feature="optim_args",
+        reason=_OFF,
+    ),
     "training.label_names": Usual(
         values=((False, 1.0),),
         taking="the Trainer finds the labels by itself",

@@ -31,6 +31,7 @@ FEEDS: Feeds = {
             *("torch_compile_backend", "torch_compile_mode", "bf16", "fp16", "tf32", "weight_decay", "deepspeed"),
             *("average_tokens_across_devices", "label_smoothing_factor", "torch_dtype", "load_in_8bit", "load_in_4bit"),
             *("lora_modules_to_save", "lora_target_parameters", "streaming", "fsdp", "fsdp.full_shard"),
+            "optim_args",
             *("fsdp.shard_grad_op", "fsdp.hybrid_shard", "fsdp.no_shard", "fsdp.auto_wrap", "attn_implementation"),
         )
     },

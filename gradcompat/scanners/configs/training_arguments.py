@@ -131,6 +131,7 @@ FEEDS: Feeds = {
     "tf32": Feed("precision.tf32"),
     # the optimizer
     "optim": OPTIMIZER,
+    "optim_args": Feed("optimizer.arguments", given=True),
     "adafactor": (
         Feed("optimizer.name", {"true": "adafactor"}, only=True),
         Feed("optimizer.library", {"true": "transformers"}, only=True),

@@ -91,6 +91,8 @@ def said(name: str, value: Any) -> list[tuple[str, SettingValue | None]]:
         ("optim", "paged_lion_32bit", [("optimizer.name", "paged_lion_32bit"), ("optimizer.library", "bitsandbytes")]),
         ("optim", "adafactor", [("optimizer.name", "adafactor"), ("optimizer.library", "transformers")]),
         ("optim", "my_optimizer", [("optimizer.name", "my_optimizer")]),
+        ("optim_args", "momentum=0.9", [("optimizer.arguments", True)]),
+        ("optim_args", None, []),
         ("lr_scheduler_type", "SchedulerType.COSINE", [("optimizer.scheduler", "cosine")]),
         ("load_in_4bit", True, [("quantization.method", "bitsandbytes"), ("quantization.bits", 4)]),
         ("load_in_4bit", False, []),
