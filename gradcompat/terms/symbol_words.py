@@ -25,6 +25,7 @@ _IN_WORDS = {
     "LightningModule.no_hyperparameters": "modules without save_hyperparameters",
     "batch.labels": "labels in its data",
     "columns.text": "a column of text in its data",
+    "columns.negatives": "columns of negatives in its data",
     "columns.completion": "conversations in columns prompt and completion",
     "Optimizer.tensor_lr": "a tensor as the learning rate",
     "Sampler.set_epoch": "a sampler with set_epoch",
