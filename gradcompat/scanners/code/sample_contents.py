@@ -21,7 +21,7 @@ _CONVERSATION = re.compile(r"messages|conversations?|turns|chat")  # what is a l
 
 
 def read_hard_negatives(found: Findings, step: Step, call: ast.Call, name: str) -> None:
-    """``load_dataset("…/all-nli", "triplet")``, ``mine_hard_negatives(…)``, ``Dataset.from_dict({"negative_1": …})``."""
+    """``load_dataset("…/all-nli", "triplet")``, ``mine_hard_negatives(…)``, ``from_dict({"negative_1": …})``."""
     if name == "datasets.load_dataset":
         kinds = [word for word in _texts_of(call) if _NEGATIVES.search(word) or word in _PAIRS]
         if kinds:
