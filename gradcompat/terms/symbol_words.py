@@ -25,6 +25,8 @@ _IN_WORDS = {
     "LightningModule.no_hyperparameters": "modules without save_hyperparameters",
     "batch.labels": "labels in its data",
     "columns.text": "a column of text in its data",
+    "Accelerator.evaluates_apart": "an evaluation whose end accelerate does not come to know",
+    "Accelerator.gathers_steps": "gather_for_metrics of what a step trained with",
     "columns.negatives": "columns of negatives in its data",
     "columns.completion": "conversations in columns prompt and completion",
     "Optimizer.tensor_lr": "a tensor as the learning rate",
