@@ -27,6 +27,7 @@ _IN_WORDS = {
     "columns.text": "a column of text in its data",
     "Accelerator.evaluates_apart": "an evaluation whose end accelerate does not come to know",
     "Accelerator.gathers_steps": "gather_for_metrics of what a step trained with",
+    "post_init.after_resizing": "post_init() behind resize_token_embeddings()",
     "columns.negatives": "columns of negatives in its data",
     "columns.completion": "conversations in columns prompt and completion",
     "Optimizer.tensor_lr": "a tensor as the learning rate",

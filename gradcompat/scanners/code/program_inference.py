@@ -17,6 +17,7 @@ from gradcompat.scanners.code.detectors.inner_evaluations import inner_evaluatio
 from gradcompat.scanners.code.detectors.late_adapters import ATTACHING, late_adapter, late_optimizer
 from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
 from gradcompat.scanners.code.detectors.model_buffers import buffer_of_model, loads_a_model
+from gradcompat.scanners.code.detectors.redrawn_heads import initialised_after_resizing
 from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
 from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, shared_twice
 from gradcompat.scanners.code.detectors.ungraded_passes import ungraded_pass
@@ -61,6 +62,10 @@ _TRAINER_OF_OTHERS = re.compile(
 _TORCHS_SCHEDULE = re.compile(
     r"torch\.optim\.lr_scheduler\.(?:\w+LR|CosineAnnealingWarmRestarts)|transformers\.(?:\w+\.)*get_\w*schedule\w*"
 )
+# What is made the padding token, and where that is the first one of the vocabulary.
+_PADDING = re.compile(r"\bpad_token(?:_id)?[\"']?\s*(?:=(?!=)|:)[^\n]*")
+_ZERO = re.compile(r"pad_token_id\s*=\s*0\s*(?:#.*)?")
+_LLAMA = re.compile(r"llama", re.IGNORECASE)
 _BEFORE_SHUFFLE = 2  # dataset and batch_size
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
 # What a program of Keras calls to train: compile and fit of a model, or a tape of its own.
@@ -128,6 +133,7 @@ def conclude(found: Findings, end: Step) -> None:
     _loaded(found)
     _batched(found)
     _validated(found, end)
+    _padded(found)
     _shuffled(found)
     _unadapted(found)
     _pictured(found, end)
@@ -149,6 +155,9 @@ def conclude(found: Findings, end: Step) -> None:
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)
     for name, place in unfilled_layers(found):
         found.symbols.setdefault(name, place)
+    redrawn = initialised_after_resizing(found.statements) if ".post_init(" in found.document.text else None
+    if redrawn is not None:
+        found.symbols.setdefault("transformers.PreTrainedModel.post_init.after_resizing", found.place(redrawn))
 
 
 def _says(found: Findings, key: str, *, value: SettingValue) -> bool:
@@ -575,6 +584,19 @@ def _validated(found: Findings, end: Step) -> None:
         found.symbol("accelerate.Accelerator.evaluates_apart", evaluation.at)
     if evaluation.gathers is not None:
         found.symbol("accelerate.Accelerator.gathers_steps", evaluation.gathers)
+
+
+def _padded(found: Findings) -> None:
+    """``tokenizer.pad_token_id = 0``: in LLaMA's vocabularies that token ends nothing, in those of Pythia it does."""
+    names = [one.value for one in found.settings if one.key == "model.name"]
+    if not names or not all(isinstance(name, str) and _LLAMA.search(name) for name in names):
+        return
+    paddings = _PADDING.findall(found.document.text)
+    if paddings and all(_ZERO.fullmatch(one) for one in paddings):
+        found.settings[:] = [
+            replace(one, value=False) if one.key == "data.pad_is_eos" and one.value is None else one
+            for one in found.settings
+        ]
 
 
 def _shuffled(found: Findings) -> None:
