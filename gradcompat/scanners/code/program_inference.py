@@ -13,9 +13,11 @@ from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTI
 from gradcompat.scanners.code.detectors.added_layers import unfilled_layers
 from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
 from gradcompat.scanners.code.detectors.earlier_precision import after_half
+from gradcompat.scanners.code.detectors.inner_evaluations import inner_evaluation
 from gradcompat.scanners.code.detectors.late_adapters import ATTACHING, late_adapter, late_optimizer
 from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
 from gradcompat.scanners.code.detectors.model_buffers import buffer_of_model, loads_a_model
+from gradcompat.scanners.code.detectors.redrawn_heads import initialised_after_resizing
 from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
 from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, shared_twice
 from gradcompat.scanners.code.detectors.ungraded_passes import ungraded_pass
@@ -25,7 +27,6 @@ from gradcompat.scanners.code.names import UNKNOWN
 from gradcompat.scanners.code.object_history import scope_of
 from gradcompat.scanners.code.option_defaults import is_option, named_option
 from gradcompat.scanners.code.sample_contents import read_videos_alone
-from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import Step
 from gradcompat.scanners.configs.ms_swift import micro_batches
 from gradcompat.scanners.configs.tool_defaults import left_to_tool
@@ -57,12 +58,14 @@ _LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
 _TRAINER_OF_OTHERS = re.compile(
     r"(?:transformers|trl|optimum|unsloth|adapters|setfit|sentence_transformers)\.(?:\w+\.)*\w*Trainer(?:\.\w+)?"
 )
-# What a loop over batches goes through.
-_OF_BATCHES = re.compile(r"load|eval|val|test|dev|data|batch|dl\b|iter", re.IGNORECASE)
 # Schedules that are of torch's LRScheduler, which ReduceLROnPlateau was not before it.
 _TORCHS_SCHEDULE = re.compile(
     r"torch\.optim\.lr_scheduler\.(?:\w+LR|CosineAnnealingWarmRestarts)|transformers\.(?:\w+\.)*get_\w*schedule\w*"
 )
+# What is made the padding token, and where that is the first one of the vocabulary.
+_PADDING = re.compile(r"\bpad_token(?:_id)?[\"']?\s*(?:=(?!=)|:)[^\n]*")
+_ZERO = re.compile(r"pad_token_id\s*=\s*0\s*(?:#.*)?")
+_LLAMA = re.compile(r"llama", re.IGNORECASE)
 _BEFORE_SHUFFLE = 2  # dataset and batch_size
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
 # What a program of Keras calls to train: compile and fit of a model, or a tape of its own.
@@ -134,6 +137,7 @@ def conclude(found: Findings, end: Step) -> None:
     _loaded(found)
     _batched(found)
     _validated(found, end)
+    _padded(found)
     _shuffled(found)
     _unadapted(found)
     _pictured(found, end)
@@ -155,6 +159,9 @@ def conclude(found: Findings, end: Step) -> None:
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)
     for name, place in unfilled_layers(found):
         found.symbols.setdefault(name, place)
+    redrawn = initialised_after_resizing(found.statements) if ".post_init(" in found.document.text else None
+    if redrawn is not None:
+        found.symbols.setdefault("transformers.PreTrainedModel.post_init.after_resizing", found.place(redrawn))
 
 
 def _says(found: Findings, key: str, *, value: SettingValue) -> bool:
@@ -574,49 +581,31 @@ def _batch(call: ast.Call) -> int | None:
 
 
 def _validated(found: Findings, end: Step) -> None:
-    """A loop of the program's own that evaluates between its steps: a loop without gradients within that of the steps,
-    or a function that puts the model into evaluation.
-    """
+    """A loop of the program's own that evaluates between its steps."""
     driven = {one.value for one in found.settings if one.key == "training.framework"}
     if not driven or not driven <= {"torch", "accelerate"}:
         return
-    nodes = nodes_in(*found.statements)
-    evaluating = {
-        node.name
-        for node in nodes
-        if isinstance(node, ast.FunctionDef) and _calls(node, "eval") and any(map(_takes_batches, ast.walk(node)))
-    }
-    for loop in nodes:
-        if not isinstance(loop, ast.For) or not _calls(loop, "backward"):
-            continue
-        inner = [node for node in ast.walk(loop) if isinstance(node, ast.For) and node is not loop]
-        if any(_calls(node, "backward") for node in inner):
-            continue
-        inner = [node for node in inner if _takes_batches(node)]
-        called = next(
-            (
-                node
-                for node in ast.walk(loop)
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in evaluating
-            ),
-            None,
-        )
-        where = called or (inner[0] if inner and _calls(loop, "eval") else None)
-        if where is not None:
-            found.state(end, "training.validation_inside_epoch", True, at=where)
-            return
+    evaluation = inner_evaluation(found.statements)
+    if evaluation is None:
+        return
+    found.state(end, "training.validation_inside_epoch", True, at=evaluation.at)
+    if evaluation.apart:
+        found.symbol("accelerate.Accelerator.evaluates_apart", evaluation.at)
+    if evaluation.gathers is not None:
+        found.symbol("accelerate.Accelerator.gathers_steps", evaluation.gathers)
 
 
-def _calls(node: ast.AST, method: str) -> bool:
-    return any(
-        isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == method
-        for one in ast.walk(node)
-    )
-
-
-def _takes_batches(node: ast.AST) -> bool:
-    """Is it a loop over what may be a loader of data? A model takes its steps in loops, too."""
-    return isinstance(node, ast.For) and _OF_BATCHES.search(ast.unparse(node.iter)) is not None
+def _padded(found: Findings) -> None:
+    """``tokenizer.pad_token_id = 0``: in LLaMA's vocabularies that token ends nothing, in those of Pythia it does."""
+    names = [one.value for one in found.settings if one.key == "model.name"]
+    if not names or not all(isinstance(name, str) and _LLAMA.search(name) for name in names):
+        return
+    paddings = _PADDING.findall(found.document.text)
+    if paddings and all(_ZERO.fullmatch(one) for one in paddings):
+        found.settings[:] = [
+            replace(one, value=False) if one.key == "data.pad_is_eos" and one.value is None else one
+            for one in found.settings
+        ]
 
 
 def _shuffled(found: Findings) -> None:

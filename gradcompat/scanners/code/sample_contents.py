@@ -12,6 +12,7 @@ from gradcompat.scanners.code.walk import Step
 # What data sets for embeddings call their parts.
 _NEGATIVES = re.compile(r"triplet|hard[-_]neg|negatives")
 _PAIRS = frozenset({"pair", "pair-class", "pair-score"})
+_NEGATIVE = re.compile(r"(?:hard_)?neg(?:ative)?s?(?:_?\d+)?")  # a column of them
 COMPLETED = frozenset({"prompt", "completion"})
 
 # The key or the type of a picture, and what reads one; `images, videos = process_vision_info(messages)` is none.
@@ -20,13 +21,17 @@ _CONVERSATION = re.compile(r"messages|conversations?|turns|chat")  # what is a l
 
 
 def read_hard_negatives(found: Findings, step: Step, call: ast.Call, name: str) -> None:
-    """``load_dataset("…/all-nli", "triplet")``, ``mine_hard_negatives(…)``."""
+    """``load_dataset("…/all-nli", "triplet")``, ``mine_hard_negatives(…)``, ``from_dict({"negative_1": …})``."""
     if name == "datasets.load_dataset":
         kinds = [word for word in _texts_of(call) if _NEGATIVES.search(word) or word in _PAIRS]
         if kinds:
             found.state(step, "data.hard_negatives", kinds[0] not in _PAIRS)
     elif name.endswith(".mine_hard_negatives"):
         found.state(step, "data.hard_negatives", True)
+    elif name == "datasets.Dataset.from_dict" and (columns := _negatives_of(call)):
+        found.state(step, "data.hard_negatives", True)
+        found.symbol("columns.negatives", call)
+        found.call(f"columns.negatives({columns})", call)
 
 
 def read_visual_content(found: Findings, step: Step, part: ast.Dict) -> None:
@@ -86,6 +91,15 @@ def _is_conversation(value: ast.expr) -> bool | None:
         ):
             return False
     return None
+
+
+def _negatives_of(call: ast.Call) -> int:
+    """How many columns of a table that is written out are negatives."""
+    match call.args:
+        case [ast.Dict(keys=keys), *_]:
+            names = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+            return sum(_NEGATIVE.fullmatch(name) is not None for name in names)
+    return 0
 
 
 def _texts_of(call: ast.Call) -> Iterator[str]:

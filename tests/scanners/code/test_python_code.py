@@ -1527,6 +1527,20 @@ def test_a_loop_of_ones_own_that_steps_now_and_then(size: str, fact: Fact) -> No
     assert [one for one in told if one[1] == fact[1]] == [fact]
 
 
+@pytest.mark.parametrize(
+    ("name", "more", "stated"),
+    [
+        ("huggyllama/llama-7b", "", False),
+        ("EleutherAI/pythia-70m", "", None),  # whose end is token 0
+        ("huggyllama/llama-7b", "tokenizer.pad_token = tokenizer.unk_token\n", None),
+    ],
+)
+def test_the_first_token_as_padding(name: str, more: str, stated: bool | None) -> None:
+    load = f"transformers.AutoModelForCausalLM.from_pretrained({name!r})"
+    told = facts(f"import transformers\nmodel = {load}\ntokenizer.pad_token_id = 0\n{more}")
+    assert {value for _, key, value in told if key == "data.pad_is_eos"} == {stated}
+
+
 def test_a_loop_that_only_logs_now_and_then() -> None:
     told = facts(
         "import torch\noptimizer = torch.optim.SGD(p)\nfor i, batch in enumerate(loader):\n"

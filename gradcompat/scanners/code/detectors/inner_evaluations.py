@@ -1,0 +1,142 @@
+"""Evaluations in a loop of the program's own, between the steps of an epoch."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from gradcompat.scanners.code.syntax import nodes_in
+from gradcompat.startup.lazy_dataclasses import dataclass
+
+# What a loop over batches goes through.
+_OF_BATCHES = re.compile(r"load|eval|val|test|dev|data|batch|dl\b|iter", re.IGNORECASE)
+# What is a loader by its name, and what is one of data that nothing is trained with.
+_LOADER = re.compile(r"\w*(?:load\w*|dl|iter\w*|batch\w*|data\w*|set|ds)|val|valid|dev|test", re.IGNORECASE)
+_HELD_OUT = re.compile(r"(?:\w+_)?(?:eval|val|valid|dev|test)(?![a-z]*(?:ue|or)s?(?:_|$))\w*", re.IGNORECASE)
+_UNGRADED = frozenset({"no_grad", "inference_mode"})
+_END = "end_of_dataloader"
+
+
+@dataclass(frozen=True, slots=True)
+class InnerEvaluation:
+    """An evaluation between steps.
+
+    Attributes:
+        at: the loop of the evaluation, or the call of the function that has it.
+        apart: accelerate does not come to know of its end: the loader is not among what is prepared, or the program
+            takes the end back.
+        gathers: the call that gathers what a step was trained with, if there is one.
+    """
+
+    at: ast.For | ast.Call
+    apart: bool
+    gathers: ast.Call | None
+
+
+def inner_evaluation(statements: Sequence[ast.stmt]) -> InnerEvaluation | None:
+    """The first one: a loop over a loader that trains nothing within the loop of the steps, or a function that puts the
+    model into evaluation.
+    """
+    nodes = nodes_in(*statements)
+    evaluating = {
+        node.name
+        for node in nodes
+        if isinstance(node, ast.FunctionDef) and _calls(node, "eval") and any(map(_takes_batches, ast.walk(node)))
+    }
+    for loop in nodes:
+        if not isinstance(loop, ast.For) or not _calls(loop, "backward"):
+            continue
+        inner = [node for node in ast.walk(loop) if isinstance(node, ast.For) and node is not loop]
+        if any(_calls(node, "backward") for node in inner):
+            continue
+        called = [
+            node
+            for node in ast.walk(loop)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in evaluating
+        ]
+        silent = _calls(loop, "eval")
+        loops = [node for node in inner if _takes_batches(node) and (silent or _evaluates(node, loop))]
+        if called or loops:
+            at: ast.For | ast.Call = called[0] if called else loops[0]
+            return InnerEvaluation(at, apart=_apart(at, nodes), gathers=_gathering(loop, loops))
+    return None
+
+
+def _calls(node: ast.AST, method: str) -> bool:
+    return any(
+        isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == method
+        for one in ast.walk(node)
+    )
+
+
+def _takes_batches(node: ast.AST) -> bool:
+    """Is it a loop over what may be a loader of data? A model takes its steps in loops, too."""
+    return isinstance(node, ast.For) and _OF_BATCHES.search(ast.unparse(node.iter)) is not None
+
+
+def _evaluates(node: ast.For, steps: ast.For) -> bool:
+    """Nothing puts the model into evaluation: does a loop take held-out data, or have no gradients, up to its end?"""
+    loaders = [name for name in _names(node.iter) if _LOADER.fullmatch(name)]
+    if not loaders or any(isinstance(one, ast.Break) for one in ast.walk(node)):
+        return False
+    ungraded = [one for one in ast.walk(steps) if isinstance(one, ast.With) and _is_ungraded(one)]
+    return (
+        any(map(_HELD_OUT.fullmatch, loaders))
+        or any(one in node.body for one in ungraded)
+        or any(part is node for one in ungraded for part in ast.walk(one))
+    )
+
+
+def _is_ungraded(block: ast.With) -> bool:
+    return any(
+        isinstance(one.context_expr, ast.Call) and ast.unparse(one.context_expr.func).rpartition(".")[2] in _UNGRADED
+        for one in block.items
+    )
+
+
+def _names(value: ast.AST) -> list[str]:
+    return [
+        one.id if isinstance(one, ast.Name) else one.attr
+        for one in ast.walk(value)
+        if isinstance(one, ast.Name | ast.Attribute)
+    ]
+
+
+def _apart(at: ast.For | ast.Call, nodes: Sequence[ast.AST]) -> bool:
+    """Is the loader not prepared, by all that is, or is its end taken back?"""
+    for node in nodes:
+        if isinstance(node, ast.Assign) and any(
+            isinstance(target, ast.Attribute) and target.attr == _END for target in node.targets
+        ):
+            return True
+    prepared = [
+        one
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("prepare", "prepare_data_loader")
+        for one in node.args
+    ]
+    if not prepared or any(isinstance(one, ast.Starred) for one in prepared):
+        return False
+    given = [at.iter] if isinstance(at, ast.For) else [*at.args, *(one.value for one in at.keywords)]
+    loaders = {name for one in given for name in _names(one) if _OF_BATCHES.search(name)} - {"enumerate"}
+    known = {name for one in prepared for name in _names(one)}
+    return bool(loaders) and loaders.isdisjoint(known)
+
+
+def _gathering(steps: ast.For, evaluations: Sequence[ast.For]) -> ast.Call | None:
+    """``gather_for_metrics`` in the loop of the steps, and in no loop that evaluates."""
+    within = {id(one) for loop in evaluations for one in ast.walk(loop)}
+    return next(
+        (
+            one
+            for one in ast.walk(steps)
+            if isinstance(one, ast.Call)
+            and isinstance(one.func, ast.Attribute)
+            and one.func.attr == "gather_for_metrics"
+            and id(one) not in within
+        ),
+        None,
+    )
