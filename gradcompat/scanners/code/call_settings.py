@@ -28,7 +28,12 @@ from gradcompat.scanners.code.detectors.adapted_parts import adapts_part
 from gradcompat.scanners.code.detectors.collected_metrics import COLLECTION, ways_of_computing
 from gradcompat.scanners.code.detectors.float_weights import makes_float
 from gradcompat.scanners.code.detectors.half_weights import made_half
-from gradcompat.scanners.code.detectors.own_compilation import compiles_itself
+from gradcompat.scanners.code.detectors.own_compilation import (
+    BLOCKS,
+    compiles_blocks,
+    compiles_itself,
+    compiles_no_model,
+)
 from gradcompat.scanners.code.detectors.own_zeroing import clears_gradients
 from gradcompat.scanners.code.detectors.pipeline_losses import gets_float_loss
 from gradcompat.scanners.code.detectors.pooled_losses import POOLING, ways_of_use
@@ -122,7 +127,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         allowed = [found.names.literal(one, step.scope) for one in call.args]
         found.truth(step, "host.cudnn_attention", allowed[0] if allowed else True, call)
     elif name == "torch.compile":
-        _compiled(found, step, call)
+        if not compiles_no_model(call, found.names, step.scope):
+            _compiled(found, step, call)
     elif name in _DYNAMIC and not (call.args and isinstance(call.args[0], ast.Constant)):
         found.dynamic = found.dynamic or found.place(call)
     elif last in PARSERS:
@@ -146,6 +152,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
 
 def _compiled(found: Findings, step: Step, call: ast.Call) -> None:
     """``torch.compile(model)``, ``model.compile(backend="eager")``."""
+    if compiles_blocks(call, found.names):
+        found.symbol(BLOCKS, call)
     maybe = any(word.arg == "disable" for word in call.keywords)
     found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
     for word in call.keywords:
