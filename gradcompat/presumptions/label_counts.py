@@ -14,9 +14,12 @@ from gradcompat.startup.lazy_dataclasses import replace
 LABELS_KEY = "data.unequal_labels"
 # Not ORPO and CPO, which add the mean over the tokens of the chosen answer.
 _ONE_A_SAMPLE = frozenset({"dpo", "kto", "bco", "ppo", "rloo", "grpo", "reward", "rm", "online_dpo", "xpo", "nash_md"})
+_MASKING = ("training.assistant_only_loss", "training.completion_only_loss")
+# CTC divides each sample by its own length, and what reconstructs pictures has equally many pixels.
 _ONE_LABEL = (
     *("ForSequenceClassification", "ForImageClassification", "ForVideoClassification", "ForAudioClassification"),
     *("ForMultipleChoice", "ForQuestionAnswering", "ForNextSentencePrediction", "ForXVector"),
+    *("ForCTC", "MAEForPreTraining", "ForMaskedImageModeling"),
 )
 _LOADING = "transformers.AutoModelFor"
 
@@ -54,7 +57,7 @@ def equal_labels(settings: Iterable[Setting]) -> Setting | None:
 
 def _masks(setting: Setting) -> bool:
     """Does it leave tokens out of the loss?"""
-    return setting.key == "training.assistant_only_loss" and setting.value is not False
+    return setting.key in _MASKING and setting.value is not False
 
 
 def _by_method(value: object) -> bool:

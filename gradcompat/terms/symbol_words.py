@@ -26,6 +26,7 @@ _IN_WORDS = {
     "batch.labels": "labels in its data",
     "columns.text": "a column of text in its data",
     "columns.completion": "conversations in columns prompt and completion",
+    "Trainer.own_module": "a Trainer of a module of one's own",
     "compile.of_blocks": "blocks that are compiled one by one",
     "Optimizer.tensor_lr": "a tensor as the learning rate",
     "Sampler.set_epoch": "a sampler with set_epoch",

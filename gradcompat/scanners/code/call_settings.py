@@ -282,6 +282,7 @@ def _own_module(found: Findings, step: Step, call: ast.Call) -> None:
         return
     bases = [name for base in defined[1].bases for name in found.names.resolve(base, step.scope)]
     if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
+        found.symbol("transformers.Trainer.own_module", call)
         trained_module(found, step, defined[1])
 
 
