@@ -34,6 +34,7 @@ from gradcompat.scanners.code.detectors.own_compilation import (
     compiles_itself,
     compiles_no_model,
 )
+from gradcompat.scanners.code.detectors.own_heads import trains_own_head
 from gradcompat.scanners.code.detectors.own_zeroing import clears_gradients
 from gradcompat.scanners.code.detectors.pipeline_losses import gets_float_loss
 from gradcompat.scanners.code.detectors.pooled_losses import POOLING, ways_of_use
@@ -230,6 +231,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.symbol("sentence_transformers.CrossEncoderTrainer.float_weights", call)
     if one.trains and one.framework == "transformers.Trainer":
         _own_module(found, step, call)
+        if trains_own_head(call, found.names, step.scope):
+            found.state(step, "data.unequal_labels", None, at=call)
     thaws = "requires_grad" in found.document.text
     if one.trains and one.framework == "trl" and not thaws and gets_frozen_adapter(call, found.names, step.scope):
         found.symbol(f"{name}.frozen_adapter", call)

@@ -166,7 +166,7 @@ def _pictured(found: Findings, end: Step) -> None:
 
 
 def _completed(found: Findings) -> None:
-    """TRL leaves the prompts out of the loss where samples have a prompt and a completion, unless it is told otherwise."""
+    """TRL leaves prompts out of the loss where samples have a prompt and a completion, unless it is told otherwise."""
     key, driver = "training.completion_only_loss", found.drivers.get("trl")
     if driver is not None and COMPLETIONS in found.mentioned and all(one.key != key for one in found.settings):
         found.settings.append(Setting(key=key, value=True, location=driver, presumed=True))

@@ -27,7 +27,8 @@ from gradcompat.scanners.code.detectors.tensor_rates import SYMBOL
     ],
 )
 def test_which_rates_are_tensors(line: str, expected: bool) -> None:
-    text = f"import torch\nimport torchao.optim\nrate = torch.tensor(0.1).cuda()\noptimizer = {line}\nloss.backward()\noptimizer.step()\n"
+    head = "import torch\nimport torchao.optim\n"
+    text = f"{head}rate = torch.tensor(0.1).cuda()\noptimizer = {line}\nloss.backward()\noptimizer.step()\n"
     context = python_code.scan(Document("train.py", text))
     found = next(one.value for one in context.settings if one.key == "code.symbols")
     assert isinstance(found, tuple)
