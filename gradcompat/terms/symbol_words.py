@@ -27,6 +27,7 @@ _IN_WORDS = {
     "columns.text": "a column of text in its data",
     "columns.completion": "conversations in columns prompt and completion",
     "Trainer.own_module": "a Trainer of a module of one's own",
+    "convert_to_float8_training.then_frozen": "weights that are frozen behind the conversion",
     "compile.of_blocks": "blocks that are compiled one by one",
     "Optimizer.tensor_lr": "a tensor as the learning rate",
     "Sampler.set_epoch": "a sampler with set_epoch",

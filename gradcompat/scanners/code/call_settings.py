@@ -28,6 +28,7 @@ from gradcompat.scanners.code.detectors.adapted_parts import adapts_part
 from gradcompat.scanners.code.detectors.collected_metrics import COLLECTION, ways_of_computing
 from gradcompat.scanners.code.detectors.float_weights import makes_float
 from gradcompat.scanners.code.detectors.half_weights import made_half
+from gradcompat.scanners.code.detectors.late_freezing import CONVERSION, freezes_later
 from gradcompat.scanners.code.detectors.own_compilation import (
     BLOCKS,
     compiles_blocks,
@@ -106,6 +107,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.symbol("deepspeed.initialize.zero_grad", call)
     if last in ("get_peft_model", "from_pretrained") and makes_float(call, found.names):
         found.symbol(f"{name}.float", call)
+    if last == CONVERSION and freezes_later(call, found.names):
+        found.symbol(f"{name}.then_frozen", call)
     if last == POOLING and head.startswith("torch_geometric."):
         for way in ways_of_use(call, found.names):
             found.symbol(f"torch_geometric.nn.{POOLING}.{way}", call)
