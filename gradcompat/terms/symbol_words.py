@@ -28,6 +28,7 @@ _IN_WORDS = {
     "columns.completion": "conversations in columns prompt and completion",
     "Trainer.own_module": "a Trainer of a module of one's own",
     "convert_to_float8_training.then_frozen": "weights that are frozen behind the conversion",
+    "parallel_cross_entropy.averaged": "losses of tokens that are only averaged",
     "compile.of_blocks": "blocks that are compiled one by one",
     "Optimizer.tensor_lr": "a tensor as the learning rate",
     "Sampler.set_epoch": "a sampler with set_epoch",
