@@ -26,8 +26,9 @@ def is_averaged(call: ast.Call, names: Names) -> bool:
     uses = [node for node in names.nodes(ast.Name) if node.id in held and isinstance(node.ctx, ast.Load)]
     # `loss = loss.mean()` has a name stand for both.
     again = any(node.value is not call and _binds(node, held) for node in names.nodes(ast.Assign))
-    first = [node for node in uses if id(node) in reduced]
-    return bool(first) and (len(first) == len(uses) or (again and uses.index(first[0]) == 0))
+    uses.sort(key=lambda node: (node.lineno, node.col_offset))
+    averaged = [id(node) in reduced for node in uses]
+    return bool(averaged) and (averaged[0] if again else all(averaged))
 
 
 def _reduced(call: ast.Call) -> ast.expr | None:
