@@ -20,6 +20,9 @@ _NO_MODEL = re.compile(
     r"torch\.nn\.(?:functional|attention)\..+|torch\.nn\.(?:\w+\.)*\w+Loss|torch\.\w+|torch\.optim\..+"
 )
 _OF_LIBRARIES = frozenset({"torch", "math", "builtins", "numpy", "einops", "functools", "typing"})
+# Functions of torch that call a module which they are given, and what parts of a model are called beside modules.
+_CALLS_WHAT_IT_GETS = re.compile(r"torch\.(?:func|utils\.checkpoint)\.")
+_PART = re.compile(r"policy|actor|critic|agent|generator|discriminator|vae", re.IGNORECASE)
 _DEEPEST = 3  # functions that call functions
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ARGUMENTS = frozenset({"fullgraph", "dynamic", "backend", "mode", "options", "disable"})  # those of torch.compile
@@ -65,7 +68,10 @@ def runs_model(function: _Function, names: Names, scope: Scope, depth: int = 0) 
 
 
 def _may_be_model(called: ast.expr, names: Names, scope: Scope, depth: int) -> bool:
-    if any(one.partition(".")[0] in _OF_LIBRARIES for one in names.resolve(called, scope)):
+    resolved = names.resolve(called, scope)
+    if any(map(_CALLS_WHAT_IT_GETS.match, resolved)):
+        return True
+    if any(one.partition(".")[0] in _OF_LIBRARIES for one in resolved):
         return False
     match called:
         case ast.Name(id=name):
@@ -74,8 +80,10 @@ def _may_be_model(called: ast.expr, names: Names, scope: Scope, depth: int) -> b
                 return not hasattr(builtins, name)
             owner, function, _ = defined
             return not isinstance(function, _Function) or runs_model(function, owner, owner.scopes[function], depth + 1)
-        case ast.Attribute(attr="forward") | ast.Attribute(value=ast.Name(id="self" | "cls")):
+        case ast.Attribute(attr="forward" | "backward") | ast.Attribute(value=ast.Name(id="self" | "cls")):
             return True
+        case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return (_MODULE.search(name) or _PART.search(name)) is not None
         case ast.Attribute():
             return False
     return True

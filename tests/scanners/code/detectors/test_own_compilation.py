@@ -35,6 +35,11 @@ HEAD = "import keras\nimport torch\nmodel = Net()\nother = keras.Sequential()\nm
         ("def step(x):\n    return net.forward(x)\nstep = torch.compile(step)", True),
         ("class Net(torch.nn.Module):\n    @torch.compile\n    def forward(self, x):\n        return self.a(x)", True),
         ("compiled = torch.compile(model)", True),
+        ("@torch.compile\ndef step(x):\n    return model.compute_loss(x)", True),
+        ("@torch.compile\ndef step(x):\n    agent.policy.act(x)", True),
+        ("@torch.compile\ndef step(w, x):\n    return torch.func.functional_call(model, w, x)", True),
+        ("@torch.compile\ndef step(x):\n    loss(x).backward()\ndef loss(x):\n    return x.sum()", True),
+        ("compiled = torch.compile(torch.nn.Sequential(a, b))", True),
     ],
 )
 def test_what_is_compiled(lines: str, expected: bool) -> None:
