@@ -146,20 +146,10 @@ def scan(document: Document) -> Context:
     if named is not None:
         place = key_places(config)["datasets"]
         settings.append(Setting(key="data.turn_end_named", value=named, location=place))
-    if _fills_rows(config):
-        place = Location(path=document.path)
-        settings.append(Setting(key="data.unequal_labels", value=False, location=place, presumed=True))
     settings += left_to_tool("axolotl", settings)
     own = any(not name.startswith(_PLUGINS) for name in _PLUGIN.findall(document.text))
     imported = imports_of("axolotl", top, own=own)
     return replace(run_of(config, "axolotl", settings, skipped), uses=tuple(_keys(config)), imported=imported)
-
-
-def _fills_rows(config: Config) -> bool:
-    """Are whole texts, of which every token counts, packed into rows of one length?"""
-    types = [row.get("type") for row in rows_of(config, "datasets")]
-    packed = config.top.get("sample_packing") is True
-    return packed and bool(types) and all(one == "completion" for one in types)
 
 
 def _distils(config: Config) -> bool:
