@@ -83,6 +83,7 @@ KEYS: dict[str, Key] = {
     "training.truncation_mode": Key("str", "which end of a long sample a trainer of TRL keeps: keep_start, keep_end"),
     "training.mask_truncated_completions": Key("bool", "completions that were cut off do not count in GRPO's loss"),
     "training.assistant_only_loss": Key("bool", "only what the assistant says in a conversation counts in the loss"),
+    "training.completion_only_loss": Key("bool", "only the completions of prompts count in the loss"),
     "training.custom_compute_loss": Key(
         "bool", "a Trainer's compute_loss is overridden, takes num_items_in_batch and leaves it out"
     ),

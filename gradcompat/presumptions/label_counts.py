@@ -6,6 +6,7 @@ mean is that of the large batch.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from gradcompat.model.environment import Setting
@@ -14,11 +15,20 @@ from gradcompat.startup.lazy_dataclasses import replace
 LABELS_KEY = "data.unequal_labels"
 # Not ORPO and CPO, which add the mean over the tokens of the chosen answer.
 _ONE_A_SAMPLE = frozenset({"dpo", "kto", "bco", "ppo", "rloo", "grpo", "reward", "rm", "online_dpo", "xpo", "nash_md"})
+_MASKING = ("training.assistant_only_loss", "training.completion_only_loss")
+# CTC divides each sample by its own length; what reconstructs pictures has equally many pixels, what compares pairs is
+# trained by one comparison a sample, and series have as many steps.
 _ONE_LABEL = (
     *("ForSequenceClassification", "ForImageClassification", "ForVideoClassification", "ForAudioClassification"),
     *("ForMultipleChoice", "ForQuestionAnswering", "ForNextSentencePrediction", "ForXVector"),
+    *("ForCTC", "MAEForPreTraining", "ForMaskedImageModeling"),
+    *("CLIPModel", "SiglipModel", "Siglip2Model", "ClapModel", "VisionTextDualEncoderModel"),
+    *("ForPrediction", "ForRegression", "ForTimeSeriesClassification"),
 )
-_LOADING = "transformers.AutoModelFor"
+# The classes with a head that a program names: `AutoModelForCausalLM`, `PatchTSTForPrediction`, `CLIPModel`.
+_HEAD = re.compile(
+    r"transformers\.(?!DataCollator)\w*(?:For[A-Z]\w+|(?:LMHead|Decoder|CLIP|Siglip2?|Clap|Dual\w+)Model)"
+)
 
 
 def equal_labels(settings: Iterable[Setting]) -> Setting | None:
@@ -47,14 +57,14 @@ def equal_labels(settings: Iterable[Setting]) -> Setting | None:
         for setting in stated
         if setting.key == "code.symbols" and isinstance(setting.value, tuple)
         for index, name in enumerate(setting.value)
-        if isinstance(name, str) and name.startswith(_LOADING) and name.count(".") == 1
+        if isinstance(name, str) and _HEAD.fullmatch(name)
     ]
     return _presumed(heads[0][1]) if heads and all(name.endswith(_ONE_LABEL) for name, _ in heads) else None
 
 
 def _masks(setting: Setting) -> bool:
     """Does it leave tokens out of the loss?"""
-    return setting.key == "training.assistant_only_loss" and setting.value is not False
+    return setting.key in _MASKING and setting.value is not False
 
 
 def _by_method(value: object) -> bool:

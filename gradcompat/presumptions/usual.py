@@ -608,6 +608,12 @@ USUAL: dict[str, Usual] = {
         feature="assistant_only_loss",
         reason="the default",
     ),
+    "training.completion_only_loss": Usual(
+        values=((False, 1.0),),
+        taking="prompts count in the loss as well",
+        feature="completion_only_loss",
+        reason="samples are texts or conversations more often than prompts with completions",
+    ),
     "environment.use_tf": Usual(
         values=((True, 1.0),),
         taking="USE_TF and USE_TORCH are left as they are",

@@ -44,7 +44,6 @@ CASES = [
     ("GC-0106", "lightning.seed_everything(1, True)", YES),
     ("GC-0106", "lightning.seed_everything(1)", NO),
     ("GC-0141", "torch.set_default_dtype(torch.bfloat16)", YES),
-    ("GC-0141", "torch.set_default_dtype(torch.float32)", NO),
     ("GC-0154", "transformer_engine.pytorch.parallel_cross_entropy(x, y)", NO),
     ("GC-0154", "transformer_engine.pytorch.parallel_cross_entropy(x, y, 0.0, True)", YES),
     ("GC-0159", "mamba_ssm.Mamba2(64, ngroups=args.groups)", YES),

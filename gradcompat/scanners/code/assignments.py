@@ -12,6 +12,7 @@ from gradcompat.scanners.code.call_lines import call_lines
 from gradcompat.scanners.code.calls import known
 from gradcompat.scanners.code.detectors.added_layers import BASE, layers_of
 from gradcompat.scanners.code.detectors.lent_state import is_put_back
+from gradcompat.scanners.code.detectors.own_compilation import runs_model
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import UNKNOWN
 from gradcompat.scanners.code.walk import Step, text
@@ -221,7 +222,9 @@ def _asks(test: ast.expr) -> bool:
 def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
     """What a definition says by its decorators and, of a class, by its body."""
     for decorator in node.decorator_list:
-        if found.names.resolve(decorator, step.scope) == ("torch.compile",):
+        if found.names.resolve(decorator, step.scope) == ("torch.compile",) and not (
+            isinstance(node, ast.FunctionDef) and not runs_model(node, found.names, found.names.scopes[node])
+        ):
             found.state(step, "training.torch_compile", True, at=decorator)
     if not isinstance(node, ast.ClassDef):
         return

@@ -25,10 +25,18 @@ from gradcompat.scanners.code.command_options import PARSERS, read_parsed_classe
 from gradcompat.scanners.code.config_lookups import loaded_file, lookup
 from gradcompat.scanners.code.dataclass_parsers import dataclass_parser, fills_own_alone, parsed_input
 from gradcompat.scanners.code.detectors.adapted_parts import adapts_part
+from gradcompat.scanners.code.detectors.averaged_losses import LOSS, is_averaged
 from gradcompat.scanners.code.detectors.collected_metrics import COLLECTION, ways_of_computing
 from gradcompat.scanners.code.detectors.float_weights import makes_float
 from gradcompat.scanners.code.detectors.half_weights import made_half
-from gradcompat.scanners.code.detectors.own_compilation import compiles_itself
+from gradcompat.scanners.code.detectors.late_freezing import CONVERSION, freezes_later
+from gradcompat.scanners.code.detectors.own_compilation import (
+    BLOCKS,
+    compiles_blocks,
+    compiles_itself,
+    compiles_no_model,
+)
+from gradcompat.scanners.code.detectors.own_heads import trains_own_head
 from gradcompat.scanners.code.detectors.own_zeroing import clears_gradients
 from gradcompat.scanners.code.detectors.pipeline_losses import gets_float_loss
 from gradcompat.scanners.code.detectors.pooled_losses import POOLING, ways_of_use
@@ -100,6 +108,10 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.symbol("deepspeed.initialize.zero_grad", call)
     if last in ("get_peft_model", "from_pretrained") and makes_float(call, found.names):
         found.symbol(f"{name}.float", call)
+    if last == LOSS and is_averaged(call, found.names):
+        found.symbol(f"{name}.averaged", call)
+    if last == CONVERSION and freezes_later(call, found.names):
+        found.symbol(f"{name}.then_frozen", call)
     if last == POOLING and head.startswith("torch_geometric."):
         for way in ways_of_use(call, found.names):
             found.symbol(f"torch_geometric.nn.{POOLING}.{way}", call)
@@ -122,7 +134,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         allowed = [found.names.literal(one, step.scope) for one in call.args]
         found.truth(step, "host.cudnn_attention", allowed[0] if allowed else True, call)
     elif name == "torch.compile":
-        _compiled(found, step, call)
+        if not compiles_no_model(call, found.names, step.scope):
+            _compiled(found, step, call)
     elif name in _DYNAMIC and not (call.args and isinstance(call.args[0], ast.Constant)):
         found.dynamic = found.dynamic or found.place(call)
     elif last in PARSERS:
@@ -146,6 +159,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
 
 def _compiled(found: Findings, step: Step, call: ast.Call) -> None:
     """``torch.compile(model)``, ``model.compile(backend="eager")``."""
+    if compiles_blocks(call, found.names):
+        found.symbol(BLOCKS, call)
     maybe = any(word.arg == "disable" for word in call.keywords)
     found.state(step._replace(branch=step.branch or maybe), "training.torch_compile", True)
     for word in call.keywords:
@@ -222,6 +237,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.symbol("sentence_transformers.CrossEncoderTrainer.float_weights", call)
     if one.trains and one.framework == "transformers.Trainer":
         _own_module(found, step, call)
+        if trains_own_head(call, found.names, step.scope):
+            found.state(step, "data.unequal_labels", None, at=call)
     thaws = "requires_grad" in found.document.text
     if one.trains and one.framework == "trl" and not thaws and gets_frozen_adapter(call, found.names, step.scope):
         found.symbol(f"{name}.frozen_adapter", call)
@@ -274,6 +291,7 @@ def _own_module(found: Findings, step: Step, call: ast.Call) -> None:
         return
     bases = [name for base in defined[1].bases for name in found.names.resolve(base, step.scope)]
     if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
+        found.symbol("transformers.Trainer.own_module", call)
         trained_module(found, step, defined[1])
 
 

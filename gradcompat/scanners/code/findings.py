@@ -28,6 +28,7 @@ from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 # The content of a message, among what is mentioned.
 PICTURE: Final = "content that is an image"
+COMPLETIONS: Final = "samples of a prompt and its completion"
 
 _Told = TypeVar("_Told")
 

@@ -22,7 +22,7 @@ from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
 from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, shared_twice
 from gradcompat.scanners.code.detectors.ungraded_passes import ungraded_pass
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
-from gradcompat.scanners.code.findings import PICTURE, Findings
+from gradcompat.scanners.code.findings import COMPLETIONS, PICTURE, Findings
 from gradcompat.scanners.code.names import UNKNOWN
 from gradcompat.scanners.code.object_history import scope_of
 from gradcompat.scanners.code.option_defaults import is_option, named_option
@@ -141,6 +141,7 @@ def conclude(found: Findings, end: Step) -> None:
     _shuffled(found)
     _unadapted(found)
     _pictured(found, end)
+    _completed(found)
     _on_cpu(found)
     _on_apple(found)
     _in_full_precision(found)
@@ -173,6 +174,13 @@ def _pictured(found: Findings, end: Step) -> None:
     read_videos_alone(found)
     if PICTURE in found.mentioned and not any(setting.key == "data.videos" for setting in found.settings):
         found.settings.append(Setting(key="data.videos", value=False, location=found.place(end.node), presumed=True))
+
+
+def _completed(found: Findings) -> None:
+    """TRL leaves prompts out of the loss where samples have a prompt and a completion, unless it is told otherwise."""
+    key, driver = "training.completion_only_loss", found.drivers.get("trl")
+    if driver is not None and COMPLETIONS in found.mentioned and all(one.key != key for one in found.settings):
+        found.settings.append(Setting(key=key, value=True, location=driver, presumed=True))
 
 
 def _composed(found: Findings) -> None:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from gradcompat.scanners.code.findings import PICTURE, Findings
+from gradcompat.scanners.code.findings import COMPLETIONS, PICTURE, Findings
 from gradcompat.scanners.code.walk import Step
 
 # What data sets for embeddings call their parts.
@@ -70,6 +70,8 @@ def read_completion(found: Findings, step: Step, sample: ast.Dict) -> None:
     ]
     kinds = {_is_conversation(part) for part in parts}
     alone = len(parts) < len(COMPLETED)  # a text alone may be for something else than training
+    if not alone:
+        found.mentioned.add(COMPLETIONS)
     if kinds == {True} or (kinds == {False} and not alone):
         found.state(step, "data.conversational", kinds == {True}, at=sample)
         if kinds == {True} and not alone:

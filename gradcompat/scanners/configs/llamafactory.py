@@ -132,6 +132,7 @@ def scan(document: Document) -> Context:
         place = key_places(config)["lora_target"]
         settings.append(Setting(key="peft.attention_only", value=True, location=place))
     settings += refused_counts(top, key_places(config).get("stage"))
+    settings += counted_alike(top, key_places(config).get("stage"))
     if top.get("freeze_extra_modules") is not None:
         settings = [setting for setting in settings if setting.key != "training.frozen_embeddings"]
     if not _MEGATRON.isdisjoint(top):  # which has arguments of its own
@@ -174,6 +175,16 @@ def refused_counts(top: Mapping[str, object], place: Location | None) -> list[Se
         takes = ReleaseQuestion(package="transformers", operator=">=", literal="4.49.0")
         told.append(Setting(key=key, value=True, location=place, where=(since.opposite, takes)))
     return told
+
+
+def counted_alike(top: Mapping[str, object], place: Location | None) -> list[Setting]:
+    """Pretraining packs unless it is told otherwise, into blocks of one length of which every token counts.
+
+    hparams/parser.py and data/processor/pretrain.py in 0.7.1 and 0.9.3.
+    """
+    if place is None or top.get("stage") != "pt" or str(top.get("packing")).lower() == "false":
+        return []
+    return [Setting(key="data.unequal_labels", value=False, location=place, presumed=True)]
 
 
 def _arguments(config: Config) -> Iterator[CodeUse]:

@@ -16,6 +16,7 @@ _UNUSED = "distributed.find_unused_parameters"
 _STRATEGY = "training.packing_strategy"
 _HOOK, _CACHE = "training.enable_input_require_grads", "model.use_cache"
 _PADDING = "data.padding_side"
+_LEAVES = "deepspeed.leaf_modules"
 _BATCH = "training.per_device_train_batch_size"
 
 # The tool as messages call it, and what it does. Where they checkpoint, all of them turn the cache off.
@@ -25,6 +26,7 @@ _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
     "llamafactory": (
         "LLaMA-Factory",
         # hparams/parser.py in 0.8.3 and 0.9.3: DDP looks for no unused parameters beside an adapter.
+        # model/model_utils/moe.py in 0.7.1, 0.9.1 and 0.9.3 names the sparse blocks of mixtures to ZeRO-3.
         # data/processor/supervised.py in 0.9.2 packs whole samples, which see one another without `neat_packing`.
         {
             _CHECKPOINTING: True,
@@ -33,6 +35,7 @@ _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
             _CACHE: False,
             _UNUSED: False,
             _STRATEGY: "knapsack",
+            _LEAVES: True,
         },
     ),
     # trainers/arguments.py and llm/train/sft.py in 3.2.0, trainers/mixin.py in 4.5.3; which kind of checkpointing

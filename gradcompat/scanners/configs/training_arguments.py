@@ -191,6 +191,7 @@ FEEDS: Feeds = {
     "steps_per_generation": Feed("training.steps_per_generation"),
     "truncation_mode": Feed("training.truncation_mode"),
     "assistant_only_loss": Feed("training.assistant_only_loss"),
+    "completion_only_loss": Feed("training.completion_only_loss"),
     # TRL cuts nothing where it is None.
     "max_length": (
         Feed("data.sequence_length", {"null": None}),

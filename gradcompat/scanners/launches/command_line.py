@@ -328,6 +328,7 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         found.append(("", Setting(key=CALLS_KEY, value=(str(_mlx(launch)),), location=places.location(place))))
     if _feeds(launch) is llamafactory.FEEDS:
         found += [("", one) for one in llamafactory.refused_counts(_values(launch), places.location(place))]
+        found += [("", one) for one in llamafactory.counted_alike(_values(launch), places.location(place))]
     if _feeds(launch) is llamafactory.FEEDS and {"stage", "adapter_name_or_path"} <= _values(launch).keys():
         alone = llamafactory.resumes_alone(_values(launch))
         found.append(("", Setting(key="training.resumed_adapter_alone", value=alone, location=places.location(place))))

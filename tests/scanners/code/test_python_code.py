@@ -852,7 +852,7 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ("torch.autocast('cuda', enabled=False)", []),
         ("torch.autocast('cuda', torch.float16)", [("precision.mode", "fp16")]),
         ("torch.cuda.amp.autocast(False)", []),
-        ("@torch.compile\ndef f(): pass", [("training.torch_compile", True)]),
+        ("@torch.compile\ndef f(x): return model(x)", [("training.torch_compile", True)]),
         (
             "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, ShardingStrategy\n"
             "FSDP(m, sharding_strategy=ShardingStrategy.SHARD_GRAD_OP)",

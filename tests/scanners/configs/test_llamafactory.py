@@ -54,6 +54,7 @@ def test_a_config_in_json() -> None:
         (9, "training.gradient_accumulation_steps", 2),
         (11, "optimizer.name", "galore"),
         (13, "precision.mode", "fp8"),
+        (3, "data.unequal_labels", False),
     ]
 
 

@@ -1,7 +1,7 @@
 """What a program does with what ``apply_chat_template`` returns.
 
 Since transformers 5 a mapping is returned of token ids, whose length is the number of entries and not of tokens.
-Of text the first token may be taken off before a tokenizer adds it again.
+Of text the first token may be taken off before a tokenizer adds it again, or the tokenizer is told to add none.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def manner_of_count(call: ast.Call, names: Names, scope: Scope) -> tuple[str, st
 
 
 def manner_of_trimming(call: ast.Call, names: Names, scope: Scope) -> tuple[str, str] | None:
-    """The name of what makes the text of which something is taken off, and the word behind it.
+    """The name of what makes the text that gets no second first token, and the word behind it.
 
     Args:
         call: any call of the program.
@@ -38,10 +38,27 @@ def manner_of_trimming(call: ast.Call, names: Names, scope: Scope) -> tuple[str,
     match call:
         case ast.Call(func=ast.Attribute(value=text, attr=method)) if method in _TAKES_OFF:
             made = _maker(text, names, scope)
-            if made is not None:
-                found = names.resolve(made.func, scope)
-                return (found[0] if found else _TEMPLATE), "trimmed"
-    return None
+        case ast.Call(args=[text, *_], keywords=words) if any(_leaves_out(word) for word in words):
+            made = _maker(text, names, scope)
+            if made is not None and any(
+                word.arg == "add_generation_prompt" and _is(word, True) for word in made.keywords
+            ):
+                return None  # a prompt, which is not trained on
+        case _:
+            return None
+    if made is None:
+        return None
+    found = names.resolve(made.func, scope)
+    return (found[0] if found else _TEMPLATE), "trimmed"
+
+
+def _leaves_out(word: ast.keyword) -> bool:
+    """``add_special_tokens=False``."""
+    return word.arg == "add_special_tokens" and _is(word, False)
+
+
+def _is(word: ast.keyword, value: bool) -> bool:
+    return isinstance(word.value, ast.Constant) and word.value.value is value
 
 
 def _maker(node: ast.AST, names: Names, scope: Scope) -> ast.Call | None:

@@ -59,14 +59,23 @@ def test_text_and_what_is_a_list_are_not(text: str) -> None:
     [
         "text = tokenizer.apply_chat_template(chat, tokenize=False).removeprefix('<bos>')",
         "text = tokenizer.apply_chat_template(chat, tokenize=False)\nb = text.replace(tokenizer.bos_token, '', 1)",
+        "text = tokenizer.apply_chat_template(chat, tokenize=False)\nids = tokenizer(text, add_special_tokens=False)",
     ],
 )
 def test_something_is_taken_off_the_text(text: str) -> None:
     assert counted(text, ".trimmed") == ["transformers.AutoTokenizer.apply_chat_template.trimmed"]
 
 
-def test_nothing_is_taken_off_another_text() -> None:
-    text = "text = tokenizer.apply_chat_template(chat, tokenize=False)\nname = path.removeprefix('a')"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "text = tokenizer.apply_chat_template(chat, tokenize=False)\nname = path.removeprefix('a')",
+        "text = tokenizer.apply_chat_template(chat, tokenize=False)\nids = tokenizer(text)",
+        "t = tokenizer.apply_chat_template(c, tokenize=False, add_generation_prompt=True)\n"
+        "ids = tokenizer(t, add_special_tokens=False)",
+    ],
+)
+def test_nothing_is_taken_off_another_text(text: str) -> None:
     assert counted(text, ".trimmed") == []
 
 
