@@ -319,6 +319,7 @@ USUAL: dict[str, Usual] = {
     "host.short_wavefronts": Usual(
         values=((True, 0.4), (False, 0.6)),
         condition="your AMD GPU is a Radeon or Ryzen AI",
+        conditions={"false": "your AMD GPU is an Instinct"},
         feature="AMD GPUs other than Instinct",
         question="Do you train on a Radeon or Ryzen AI, and not on an Instinct?",
         reason="ROCm trains on both",
