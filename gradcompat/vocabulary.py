@@ -272,6 +272,7 @@ KEYS: dict[str, Key] = {
     "host.glibc": Key("version", "version of glibc"),
     "host.rocm": Key("version", "ROCm that torch was built for, else the one that is installed"),
     "host.device": Key("str", "what the training runs on: cuda, rocm, mps, xpu, cpu"),
+    "host.short_wavefronts": Key("bool", "the AMD GPU has wavefronts of 32, as Radeon and Ryzen AI, and not of 64"),
     "host.python": Key("version", "version of the interpreter"),
     "host.platform": Key("str", "linux, darwin, win32"),
 }

@@ -59,10 +59,9 @@ _CAPABILITIES: tuple[tuple[str, str, str], ...] = (
 # `v100` may be a version and `b200` a batch; who means the GPU alone writes it as a name.
 _LOWER = re.compile(r"[a-z]+\d+[a-z]?")
 _MAKER = r"(?:(?:nvidia[ -])?(?:geforce|tesla)|nvidia)[ -]"
-_AMD = (
-    r"(?:amd )?(?:instinct )?mi(?:100|210|250x?|300[ax]|308x|325x|350x|355x)"
-    r"|(?:amd )?radeon (?:rx|pro) [a-z]?\d{4}[a-z]*"
-)
+_INSTINCT = r"(?:amd )?(?:instinct )?mi(?:100|210|250x?|300[ax]|308x|325x|350x|355x)"
+_RADEON = r"(?:amd )?radeon (?:rx|pro) [a-z]?\d{4}[a-z]*"
+_AMD = f"{_INSTINCT}|{_RADEON}"
 _APPLE = r"apple m\d(?: (?:pro|max|ultra))?"
 
 
@@ -96,6 +95,18 @@ def compute_capability(name: str) -> str | None:
         return None
     match = _whole().fullmatch(" ".join(name.split()).lower())
     return None if match is None or match.lastindex is None else _CAPABILITIES[match.lastindex - 1][0]
+
+
+def short_wavefronts(name: str) -> bool | None:
+    """Has an AMD GPU wavefronts of 32 threads, and not of 64? None if the name does not settle it.
+
+    >>> short_wavefronts("AMD Radeon RX 7900XTX"), short_wavefronts("MI300X"), short_wavefronts("H100")
+    (True, False, None)
+    """
+    words = " ".join(name.split()).lower()
+    if len(name) > _LONGEST_NAME or not re.fullmatch(_AMD, words, re.ASCII):
+        return None
+    return "radeon" in words
 
 
 def gpus_in(text: str) -> tuple[Gpu, ...]:

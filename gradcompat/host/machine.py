@@ -27,6 +27,7 @@ _RELEASE = lazy_pattern(r"\d+(?:\.\d+)+")
 
 _HERE = Location(path="this machine")
 _KERNEL_MODULE = lazy_pattern(r"Kernel Module(?:[ \t]+for[ \t]+\S+)?[ \t]+(\d+(?:\.\d+)+)")
+_WAVEFRONT = lazy_pattern(r"(?m)^wave_front_size (\d+)")
 _TOOLKIT = lazy_pattern(r'"cuda"\s*:\s*\{[^{}]*"version"\s*:\s*"(\d+\.\d+)')
 _MAX_BYTES = 64 * 1024
 
@@ -56,6 +57,7 @@ class Machine:
         arch: compute capability of the GPUs; None if they differ, since it is unknown which of them trains.
         toolkit_cuda: the CUDA toolkit below ``/usr/local``.
         amd: the kernel offers AMD GPUs for computing.
+        short_wavefronts: the AMD GPUs have wavefronts of 32 threads; None if they differ, or nothing says it.
         rocm: the ROCm that is installed.
     """
 
@@ -68,6 +70,7 @@ class Machine:
     arch: str | None = None
     toolkit_cuda: str | None = None
     amd: bool = False
+    short_wavefronts: bool | None = None
     rocm: str | None = None
 
 
@@ -98,6 +101,8 @@ def completed(environment: Environment, here: Machine | None) -> Environment:
     device = _device(build, here)
     if device is not None and all(setting.key != "host.device" for setting in settings):
         settings = (*settings, Setting(key="host.device", value=device, location=_HERE))
+    if device == "rocm" and here.short_wavefronts is not None:
+        settings = (*settings, Setting(key="host.short_wavefronts", value=here.short_wavefronts, location=_HERE))
     known = {
         name: version
         for name, version in facts.items()
@@ -166,6 +171,7 @@ def machine(root: Path = Path("/"), load: Callable[[], Any] = binding) -> Machin
         glibc=_glibc(),
         toolkit_cuda=None if toolkit is None else toolkit[1],
         amd=os.path.exists(root / "dev/kfd"),
+        short_wavefronts=_short_wavefronts(root),
         rocm=None if rocm is None else rocm[0],
         **devices,
     )
@@ -205,6 +211,16 @@ def _glibc() -> str | None:
         if "CS_GNU_LIBC_VERSION" in getattr(os, "confstr_names", {}):
             match = _RELEASE.search(os.confstr("CS_GNU_LIBC_VERSION") or "")
             return None if match is None else match[0]
+    return None
+
+
+def _short_wavefronts(root: Path) -> bool | None:
+    """Have all AMD GPUs wavefronts of 32 threads? Those of a processor are 0."""
+    nodes = root / "sys/class/kfd/kfd/topology/nodes"
+    with suppress(OSError):
+        said = (_WAVEFRONT.search(_text(nodes / name / "properties")) for name in os.listdir(nodes))
+        sizes = {match[1] for match in said if match is not None} - {"0"}
+        return sizes == {"32"} if sizes in ({"32"}, {"64"}) else None
     return None
 
 

@@ -316,6 +316,14 @@ USUAL: dict[str, Usual] = {
     "host.rocm": Usual(
         engine="rocm", feature="AMD GPUs", values=(("6.2", 1.0),), condition="ROCm is {}", reason=_NOT_NAMED
     ),
+    "host.short_wavefronts": Usual(
+        values=((True, 0.4), (False, 0.6)),
+        condition="your AMD GPU is a Radeon or Ryzen AI",
+        conditions={"false": "your AMD GPU is an Instinct"},
+        feature="AMD GPUs other than Instinct",
+        question="Do you train on a Radeon or Ryzen AI, and not on an Instinct?",
+        reason="ROCm trains on both",
+    ),
     "host.cudnn_attention": Usual(
         values=((True, 1.0),),
         taking="attention may take cuDNN",

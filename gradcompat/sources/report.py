@@ -15,7 +15,7 @@ import re
 from gradcompat.errors import Malformed, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.pasted_text import PastedLine, pasted_lines
-from gradcompat.host.gpu_names import Gpu, gpus_in
+from gradcompat.host.gpu_names import Gpu, gpus_in, short_wavefronts
 from gradcompat.model.environment import Environment, Location, Package, Setting, Skipped, SourceKind
 from gradcompat.quotation import quoted
 from gradcompat.requirements.names import normalise
@@ -166,7 +166,7 @@ def _environment(report: _Report) -> Environment:
         platform=platform,
         virtual=dict(sorted(facts.items())),
         origins=origins,
-        settings=() if report.device is None else (report.device,),
+        settings=tuple(report.host),
     )
 
 
@@ -182,7 +182,7 @@ class _Report:
     origins: dict[str, Location] = field(default_factory=dict)
     gpus: list[tuple[Gpu, Location]] = field(default_factory=list)
     unknown_gpu: bool = False
-    device: Setting | None = None
+    host: list[Setting] = field(default_factory=list)
     _known: set[tuple[str, bool, str]] = field(default_factory=set)
 
     def add(self, package: Package) -> None:
@@ -351,7 +351,10 @@ def _read_gpus(report: _Report) -> None:
         if gpu.device == "mps":
             report.state("platform", "darwin", at)
         if not _without_gpu(report.packages):
-            report.device = Setting(key="host.device", value=gpu.device, location=at)
+            report.host.append(Setting(key="host.device", value=gpu.device, location=at))
+        wavefronts = {short_wavefronts(gpu.name) for gpu, _ in report.gpus}
+        if len(wavefronts) == 1 and None not in wavefronts:
+            report.host.append(Setting(key="host.short_wavefronts", value=wavefronts == {True}, location=at))
 
 
 def _without_gpu(packages: list[Package]) -> bool:

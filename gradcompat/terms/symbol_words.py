@@ -16,6 +16,8 @@ _IN_WORDS = {
     "CrossEncoderTrainer.float_weights": "a trainer for a reranker in float32",
     "load_checkpoint.after_training": "a checkpoint that is loaded when the training is over",
     "Dense.after_training": "a Dense that the model gets when it is trained",
+    "full_backward_pre_hook.returning": "full backward pre-hooks that return a gradient",
+    "disable_adapter.ends_generation": "disable_adapter behind all generations",
     "on_plain_convolutions": "adapters on plain convolutions alone",
     "again": "a new CosineAnnealingLR for each stage",
     "ungraded_first": "no_grad inside autocast",

@@ -323,6 +323,16 @@ def test_the_driver_from_its_files(tmp_path: Path, files: dict[str, str], driver
     assert machine(tree(tmp_path, files), lambda: None).driver == driver
 
 
+@pytest.mark.parametrize(
+    ("sizes", "short"), [((0, 0), None), ((0, 32), True), ((0, 64, 64), False), ((0, 32, 64), None)]
+)
+def test_the_wavefronts_of_amd(tmp_path: Path, sizes: tuple[int, ...], short: bool | None) -> None:
+    root = "sys/class/kfd/kfd/topology/nodes"
+    nodes = {f"{root}/{n}/properties": f"cpu_cores_count 8\nwave_front_size {size}\n" for n, size in enumerate(sizes)}
+    found = machine(tree(tmp_path, {"dev/kfd": "", **nodes}), lambda: None)
+    assert found.short_wavefronts is short
+
+
 def test_everything_from_files(tmp_path: Path) -> None:
     files = {
         "proc/driver/nvidia/version": PROPRIETARY,

@@ -75,7 +75,7 @@ CASES = [
     ("GC-0383", "torchmetrics.classification.MulticlassExactMatch(num_classes=3)", NO),
     ("GC-0346", "torch.optim.Adam(x, capturable=True)", YES),
     ("GC-0346", "torch.optim.Adam(x, capturable=False)", NO),
-    ("GC-0441", "parser.link_arguments('a', 'b', apply_on='instantiate')", YES),
+    ("GC-0441", "parser.link_arguments('a', 'model.b', apply_on='instantiate')", YES),
     ("GC-0441", "parser.link_arguments('a', 'b')", NO),
     ("GC-0446", "trl.DPOTrainer(model, peft_config=LoraConfig(), generate_during_eval=True)", YES),
     ("GC-0446", "trl.DPOTrainer(model, peft_config=LoraConfig())", NO),

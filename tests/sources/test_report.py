@@ -220,6 +220,7 @@ WINDOWS_SMI = SMI.replace("Persistence-M", "Driver-Model")
 @pytest.mark.parametrize(
     ("text", "platform", "virtual", "device"),
     [
+        ("GPU 0: AMD Radeon RX 7900XTX\n", None, {}, "rocm"),
         (SMI, "linux", {"__cuda_arch": "8.0", "__nvidia_driver": "550.54.15"}, "cuda"),
         (WINDOWS_SMI, "win32", {"__cuda_arch": "8.0", "__nvidia_driver": "550.54.15"}, "cuda"),
         ("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n", None, {"__cuda_arch": "9.0"}, "cuda"),
@@ -239,7 +240,9 @@ def test_gpus(text: str, platform: str | None, virtual: dict[str, str], device: 
     environment = of(f"[pip3] numpy==1.26.4\n{text}")
 
     assert (environment.platform, environment.virtual) == (platform, virtual)
-    assert [(one.key, one.value) for one in environment.settings] == ([("host.device", device)] if device else [])
+    stated = {one.key: one.value for one in environment.settings}
+    assert stated.pop("host.device", None) == device
+    assert stated == ({"host.short_wavefronts": "Radeon" in text} if device == "rocm" else {})
 
 
 def test_a_gpu_is_not_the_device_of_a_build_for_the_cpu() -> None:

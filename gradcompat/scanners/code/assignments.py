@@ -260,6 +260,10 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
             for method in node.body:
                 if isinstance(method, ast.FunctionDef) and method.name in _STATE_HOOKS:
                     found.symbol(f"lightning.{part[1]}.{method.name}", method)
+    if any(name.endswith("DataLoader") for name in bases):
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and method.name == "load_state_dict":
+                found.symbol("torch.utils.data.DataLoader.load_state_dict", method)
     if any(name.startswith("torch.optim.") for name in bases):
         _clipping_step(found, node)
     for name in bases:

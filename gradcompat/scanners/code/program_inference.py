@@ -18,6 +18,8 @@ from gradcompat.scanners.code.detectors.late_adapters import ATTACHING, late_ada
 from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
 from gradcompat.scanners.code.detectors.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.code.detectors.redrawn_heads import initialised_after_resizing
+from gradcompat.scanners.code.detectors.restored_generation import NONE_BEHIND, ends_generation
+from gradcompat.scanners.code.detectors.returning_hooks import RETURNING, returning_hook
 from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
 from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, shared_twice
 from gradcompat.scanners.code.detectors.ungraded_passes import ungraded_pass
@@ -101,6 +103,8 @@ _OTHER_PRECISION = re.compile(
     re.IGNORECASE,
 )
 _AUTOCAST = re.compile("autocast")
+_BACKWARD_PRE_HOOK = re.compile("full_backward_pre_hook")
+_GENERATING = re.compile(r"\bgenerate\(")
 _PREPARING = re.compile(r"\.prepare\(")
 _OWN_WEIGHTS = "transformers.PreTrainedModel._init_weights"
 # A model of sentence-transformers, which trains itself.
@@ -193,6 +197,14 @@ def _composed(found: Findings) -> None:
             second = one.once(ungraded_first)
             if second is not None:
                 found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))
+    for one in found.with_text(_BACKWARD_PRE_HOOK.search):
+        hook = one.once(returning_hook)
+        if hook is not None:
+            found.symbols.setdefault(RETURNING, one.place(hook))
+    generating = found.with_text(_GENERATING.search) if "peft" in found.imported else []
+    ending = generating[0].once(ends_generation) if len(generating) == 1 else None
+    if ending is not None:
+        found.symbols.setdefault(NONE_BEHIND, generating[0].place(ending))
     if "peft" in found.imported and any(map(ON_CONVOLUTIONS.search, found.texts)):
         everything = (found, *found.parts)
         told = on_plain_convolutions([statement for one in everything for statement in one.statements])

@@ -7,6 +7,7 @@ import re
 
 from gradcompat.scanners.code.call_lines import call_lines
 from gradcompat.scanners.code.detectors.late_loading import is_loaded_late
+from gradcompat.scanners.code.detectors.named_optimizers import made_by_name
 from gradcompat.scanners.code.detectors.stream_order import manners_of_stream
 from gradcompat.scanners.code.detectors.template_ids import manner_of_count, manner_of_trimming
 from gradcompat.scanners.code.detectors.tensor_rates import SYMBOL as TENSOR_RATE
@@ -106,6 +107,10 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
     by_variable = bool(found.options_of) and _is_of_variable(call.func, found.names, step.scope)
     for line in call_lines(told, made, found.names, step.scope, found.options):
         found.call(line, call, by_variable=by_variable)
+    by_name = made_by_name(call, found.names, step.scope)
+    if by_name is not None:
+        for line in call_lines(by_name[1], by_name[0], found.names, step.scope, found.options):
+            found.call(line, call)
     if gets_widened_mask(call, found.names, step.scope):
         found.symbol(WIDENED_MASK, call)
     if has_tensor_rate(call, called, found.names, step.scope):

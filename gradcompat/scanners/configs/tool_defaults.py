@@ -53,7 +53,7 @@ _AROUND_TRAINER = (
 )
 # What the programs of these tools import on the main branches of 2026-11-26, some of it where an option asks for it.
 _IMPORTED: Mapping[str, tuple[str, ...]] = {
-    "axolotl": ("axolotl", *_AROUND_TRAINER),
+    "axolotl": ("axolotl", *(name for name in _AROUND_TRAINER if name != "tensorboard")),
     "llamafactory": ("llamafactory", "torchaudio", *_AROUND_TRAINER),
     "ms-swift": ("swift", "sentence_transformers", *_AROUND_TRAINER),
     "torchtune": (
@@ -70,7 +70,10 @@ _TRACKERS = frozenset({"wandb", "tensorboard", "mlflow", "swanlab"})
 _REPORTS = frozenset({"llamafactory"})
 # The arguments that have a tool import something more, and their values.
 _ON_DEMAND: Mapping[str, tuple[tuple[str, str, str], ...]] = {
-    "axolotl": (("rl", "grpo", "vllm"), ("xformers_attention", "true", "xformers")),
+    "axolotl": (
+        *(("rl", "grpo", "vllm"), ("xformers_attention", "true", "xformers")),
+        ("use_tensorboard", "true", "tensorboard"),
+    ),
     "llamafactory": (("use_unsloth", "true", "unsloth"),),
     "ms-swift": (("tuner_backend", "unsloth", "unsloth"), ("rlhf_type", "grpo", "vllm")),
 }

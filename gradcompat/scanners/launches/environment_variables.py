@@ -61,6 +61,12 @@ VARIABLES: Mapping[str, Variable] = {
         Variable(key="training.torch_compile", on=False, off=None, words=frozenset({"1"})),
     ),
     "TORCHINDUCTOR_MIX_ORDER_REDUCTION": Variable(key="environment.mix_order_reduction"),
+    # ROCm takes the GPU for one of this architecture, which people say of a Radeon or Ryzen AI.
+    "HSA_OVERRIDE_GFX_VERSION": Variable(
+        key="host.short_wavefronts",
+        off=None,
+        words=frozenset(f"{family}.{kind}" for family in ("10.3", "11.0", "11.5", "12.0") for kind in range(4)),
+    ),
     # torch/serialization.py: read at each load, and counts more than the argument.
     "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": Variable(
         key="environment.loads_whole_pickles", words=frozenset({"1", "y", "yes", "true"})

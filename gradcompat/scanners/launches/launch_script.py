@@ -16,7 +16,7 @@ from gradcompat.budget import Budget
 from gradcompat.errors import SourceError, TooComplex, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.shell import HOLE, MOST_STEPS, Command, Heredoc, Trace, Word, commands
-from gradcompat.host.gpu_names import compute_capability
+from gradcompat.host.gpu_names import compute_capability, short_wavefronts
 from gradcompat.model.context import Context, LaunchOption, Override
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted, reference
@@ -219,11 +219,15 @@ def _gpus(script: _Script) -> Iterator[Setting]:
     """The GPU that the head of the script asks SLURM for, where its name settles one."""
     for line in _SBATCH.finditer(script.document.text):
         for match in _SBATCH_GPU.finditer(line[1]):
-            arch = compute_capability(re.sub(r"[_-]", " ", match[1]))
+            name = re.sub(r"[_-]", " ", match[1])
+            arch = compute_capability(name)
+            place = script.location(line.start(1) + match.start(1))
             if arch is not None:
-                place = script.location(line.start(1) + match.start(1))
                 yield Setting(key="host.device", value="cuda", location=place)
                 yield Setting(key="host.cuda_arch", value=arch, location=place)
+            elif (short := short_wavefronts(name)) is not None:
+                yield Setting(key="host.device", value="rocm", location=place)
+                yield Setting(key="host.short_wavefronts", value=short, location=place)
 
 
 def _is_alone(launch: Launch) -> bool:

@@ -58,6 +58,13 @@ def test_the_gpu_that_slurm_is_asked_for(line: str, arch: list[str]) -> None:
     assert values(text, "host.device") == ["cuda"] * len(arch)
 
 
+@pytest.mark.parametrize(("gpu", "short"), [("mi300x", False), ("mi250", False), ("radeon_rx_7900xtx", True)])
+def test_the_gpu_of_amd_that_slurm_is_asked_for(gpu: str, short: bool) -> None:
+    text = f"#!/bin/bash\n#SBATCH --gres=gpu:{gpu}:8\npython train.py --gradient_accumulation_steps 2\n"
+    assert values(text, "host.device") == ["rocm"]
+    assert values(text, "host.short_wavefronts") == [short]
+
+
 @pytest.mark.parametrize(
     ("rest", "alone"),
     [

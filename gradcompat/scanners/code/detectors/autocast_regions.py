@@ -14,6 +14,8 @@ from gradcompat.scanners.code.syntax import last_name, nodes_in
 _CACHE = "cache_enabled"
 _CLEARING = "clear_autocast_cache"
 _UNGRADED = frozenset({"no_grad", "inference_mode"})
+# Behind it the weights that are trained are not used, and what is frozen is not kept.
+_FROZEN = frozenset({"disable_adapter", "disable_adapters"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -70,13 +72,10 @@ def _calls(nodes: Iterable[ast.AST], *, graded: bool) -> Iterator[tuple[ast.Call
     for node in nodes:
         if isinstance(node, _FUNCTIONS):
             continue
-        inner = graded
         if isinstance(node, (ast.With, ast.AsyncWith)):
-            inner = graded and not any(
-                isinstance(item.context_expr, ast.Call) and last_name(item.context_expr.func) in _UNGRADED
-                for item in node.items
-            )
-            yield from _calls(node.body, graded=inner)
+            entered = {last_name(one.context_expr.func) for one in node.items if isinstance(one.context_expr, ast.Call)}
+            if not entered & _FROZEN:
+                yield from _calls(node.body, graded=graded and not entered & _UNGRADED)
             continue
         yield from _calls(ast.iter_child_nodes(node), graded=graded)
         if isinstance(node, ast.Call):

@@ -21,6 +21,34 @@ _CLASSES = {
 }
 
 
+def made_by_name(call: ast.Call, names: Names, scope: Scope) -> tuple[tuple[str, ...], ast.Call] | None:
+    """The class that a call makes which was asked for by its name, and the call with what the class is given.
+
+    ``load_optimizer("lars")(params, momentum=0)``, also by way of a variable, and ``create_optimizer(model, "lars")``.
+
+    Args:
+        call: the call.
+        names: those of the program.
+        scope: where the call stands.
+    """
+    loaded: ast.AST | None = call.func
+    if isinstance(loaded, ast.Name):
+        bound = names.bindings(loaded.id, scope)
+        loaded = bound[0][0] if bound and len(bound[0]) == 1 and isinstance(bound[0][0], ast.Call) else None
+    if isinstance(loaded, ast.Call):
+        for name in names.resolve(loaded.func, scope):
+            named = named_optimizer(name, loaded, names, scope) if name.endswith("load_optimizer") else None
+            if named is not None:
+                return (named,), call
+    for name in names.resolve(call.func, scope):
+        named = named_optimizer(name, call, names, scope) if name.endswith("create_optimizer") else None
+        if named is not None:
+            given = [one for one in call.keywords if one.arg not in ("optimizer_name", "weight_decay")]
+            decay = argument_of(call, "weight_decay", 3) or ast.Constant(0.0)  # its own default, whatever the class has
+            return (named,), ast.Call(call.func, [], [*given, ast.keyword("weight_decay", decay)])
+    return None
+
+
 def named_optimizer(called: str, call: ast.Call, names: Names, scope: Scope) -> str | None:
     """The class that a call of one of these functions makes or returns, in full.
 

@@ -26,6 +26,7 @@ _DEEPEST = 3  # names that stand for one another
 SCHEDULE = re.compile(r"sched|LR\b|WarmRestarts|ReduceLROnPlateau", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_SETS_BACK = re.compile(r"(?:^|_)(?:lr|rate|reset)(?:_|$)|learning_rate", re.IGNORECASE)  # a function, by its name
 
 
 def uses(statements: Iterable[ast.stmt]) -> tuple[tuple[str, ast.AST], ...]:
@@ -60,7 +61,7 @@ def _uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
         yield from _after_state([node for node in nodes if isinstance(node, ast.Call)])
         for node in nodes:
             if isinstance(node, _LOOPS):
-                yield from _again(node)
+                yield from _again(node, bodies[0])
             elif isinstance(node, ast.If) and "sync_gradients" in ast.unparse(node.test) and _steps(node):
                 yield "scheduler.step.at_exchange", node
 
@@ -181,26 +182,45 @@ def _after_state(calls: list[ast.Call]) -> Iterator[tuple[str, ast.AST]]:
         yield f"{_PACKAGE}.{called_name(made)}.after_state", made
 
 
-def _again(loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[tuple[str, ast.AST]]:
+def _again(loop: ast.For | ast.AsyncFor | ast.While, program: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
     """A cosine that each turn of a loop makes anew for an optimizer that stays, and steps in a loop of its own."""
     calls = [node for node in _inside(loop.body) if isinstance(node, ast.Call)]
     made = next((call for call in calls if called_name(call) == _COSINE), None)
     if made is None or not made.args or not isinstance(made.args[0], (ast.Name, ast.Attribute)):
         return
     optimizer = ast.dump(made.args[0])
+    assigned = [one for node in _inside(loop.body) if isinstance(node, ast.Assign) for one in node.targets]
     targets = (
         ast.dump(target).replace("Store()", "Load()")
-        for node in _inside(loop.body)
-        if isinstance(node, ast.Assign)
-        for one in node.targets
+        for one in (*assigned, *([] if isinstance(loop, ast.While) else [loop.target]))
         for target in ast.walk(one)
         if isinstance(target, (ast.Name, ast.Attribute))
     )
     stepped = any(isinstance(node, _LOOPS) and _steps(node) for node in _inside(loop.body))
     reset = any(isinstance(node, ast.Attribute) and node.attr == "param_groups" for node in _inside(loop.body))
     reset = reset or any(called_name(call) == _STATE and "opt" in _owner(call) for call in calls)
-    if stepped and not reset and optimizer not in targets:
+    if not stepped or reset or optimizer in targets:
+        return
+    handed = [call for call in calls if any(ast.dump(one) == optimizer for one in call.args)]
+    if any(_SETS_BACK.search(called_name(call)) for call in handed):
+        return
+    if not {called_name(call) for call in calls} & _setting_back(made.args[0], program):
         yield f"{_PACKAGE}.{_COSINE}.again", made
+
+
+def _setting_back(optimizer: ast.Name | ast.Attribute, program: Iterable[ast.stmt]) -> frozenset[str]:
+    """The functions of a program that set the rates of an optimizer, or make the one that an object has."""
+    name = optimizer.attr if isinstance(optimizer, ast.Attribute) else ""
+    return frozenset(
+        function.name
+        for function in nodes_in(*program)
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and any(
+            isinstance(node, ast.Attribute)
+            and (node.attr == "param_groups" or (node.attr == name and isinstance(node.ctx, ast.Store)))
+            for node in ast.walk(function)
+        )
+    )
 
 
 def _steps(loop: ast.AST) -> bool:
