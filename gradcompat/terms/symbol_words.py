@@ -70,6 +70,7 @@ _IN_WORDS = {
     "of_split": "{} behind split_dataset_by_node",
     "of_split_stream": "{} behind split_dataset_by_node of a stream",
     "split_dataset_by_node.of_mix": "split_dataset_by_node of a mixture",
+    "override_config.in_front": "override_config in front of register_parameters",
     "loader.shared_twice": "a data loader that is split before prepare() splits it",
     "computed_on_the_way": "{} computed between its updates",
     "computed_twice": "{} computed twice",

@@ -357,6 +357,10 @@ KNOWN: dict[str, tuple[Known, ...]] = {
                 **_SHARDED,
                 "state_dict_type": Feed("fsdp.state_dict_type", _STATES),
                 "fsdp_version": Feed("fsdp.version"),
+                "auto_wrap_policy": (
+                    Feed("fsdp.auto_wrap", training_arguments.WRAPPED, given=True),
+                    Feed("fsdp.wraps_by_size", {"size_based_wrap": True}, only=True),
+                ),
                 "transformer_cls_names_to_wrap": Feed("fsdp.layer_class", given=True),
                 "activation_checkpointing": (_CHECKPOINTING, Feed("fsdp.activation_checkpointing")),
             },

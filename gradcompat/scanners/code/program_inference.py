@@ -13,7 +13,13 @@ from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTI
 from gradcompat.scanners.code.detectors.added_layers import unfilled_layers
 from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
 from gradcompat.scanners.code.detectors.earlier_precision import after_half
-from gradcompat.scanners.code.detectors.late_adapters import ATTACHING, late_adapter, late_optimizer
+from gradcompat.scanners.code.detectors.late_adapters import (
+    ATTACHING,
+    OVERRIDING,
+    early_override,
+    late_adapter,
+    late_optimizer,
+)
 from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
 from gradcompat.scanners.code.detectors.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
@@ -204,6 +210,11 @@ def _composed(found: Findings) -> None:
         left = one.once(left_unprepared)
         if left is not None:
             found.symbols.setdefault("loader.unprepared", one.place(left))
+    if "bitsandbytes" in found.imported:
+        for one in found.with_text(OVERRIDING.search):
+            early = one.once(early_override)
+            if early is not None:
+                found.symbols.setdefault("override_config.in_front", one.place(early))
     for one in found.with_text(SHARING.search):
         loader = one.once(shared_twice)
         if loader is not None:

@@ -42,6 +42,8 @@ VARIABLES: Mapping[str, Variable] = {
     "KERAS_BACKEND": Variable(
         key="environment.keras_on_tensorflow", words=frozenset({"tensorflow"}), before=frozenset({"keras"})
     ),
+    # accelerate's plugin for FSDP: whatever it says names a class.
+    "FSDP_TRANSFORMER_CLS_TO_WRAP": Variable(key="fsdp.layer_class", off=True),
     "UNSLOTH_RETURN_LOGITS": Variable(key="environment.unsloth_return_logits"),
     "VLLM_USE_V1": Variable(key="environment.vllm_use_v1"),
     "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": Variable(
