@@ -220,6 +220,7 @@ KEYS: dict[str, Key] = {
     ),
     "deepspeed.immediate_grad_update": Key("bool", "bf16 gradients are accumulated as they come"),
     "data.streaming": Key("bool", "an iterable dataset is read"),
+    "data.loading_script": Key("bool", "the data set is a loading script of datasets, and no files of Parquet or JSON"),
     "data.stream_filter": Key("bool", "a streamed dataset goes through filter"),
     "data.epoch_below_window": Key("bool", "an epoch has fewer micro-batches than a step accumulates"),
     "data.partial_last_step": Key("bool", "the last optimizer step of an epoch has fewer micro-batches"),

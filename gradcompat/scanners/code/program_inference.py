@@ -30,6 +30,7 @@ from gradcompat.scanners.code.findings import PICTURE, Findings
 from gradcompat.scanners.code.names import UNKNOWN
 from gradcompat.scanners.code.object_history import scope_of
 from gradcompat.scanners.code.option_defaults import is_option, named_option
+from gradcompat.scanners.code.own_loops import read_epochs
 from gradcompat.scanners.code.sample_contents import read_videos_alone
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import Step
@@ -134,6 +135,7 @@ def conclude(found: Findings, end: Step) -> None:
     _outside(found, end)
     _streamed(found)
     _loaded(found)
+    _repeated(found)
     _batched(found)
     _validated(found, end)
     _shuffled(found)
@@ -517,6 +519,16 @@ def _loaded(found: Findings) -> None:
         agreed = computed[0] if computed else None
     if agreed is not None:
         found.settings.append(Setting(key="training.dataloader_num_workers", value=agreed[0], location=agreed[1]))
+
+
+def _repeated(found: Findings) -> None:
+    """How often a loop of the program's own goes through the data, where it counts its epochs."""
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if not driven or not driven <= {"torch", "accelerate"}:
+        return
+    for loop in found.names.nodes(ast.For):
+        if isinstance(loop, ast.For) and read_epochs(found, loop, scope_of(loop, found.names)):
+            return
 
 
 def _workers_of_option(found: Findings, calls: Sequence[ast.Call], *, others: int) -> bool:
