@@ -540,7 +540,8 @@ def _deepspeed_step(parameters: _Parameters) -> Settings:
     # The fused variant stands for the FusedAdam that DeepSpeed takes by itself.
     fused: Settings = {"optimizer.library": "deepspeed", "optimizer.name": "FusedAdam"}
     return {
-        "code.symbols": ("model_engine.backward",),
+        # A model that returns its loss beside its outputs, as the heads of transformers do.
+        "code.symbols": ("model_engine.backward", "transformers.AutoModelForCausalLM.from_pretrained"),
         "model.returns_loss": parameters["loss"] == "inside",
         "distributed.strategy": "deepspeed",
         "distributed.processes": 1,

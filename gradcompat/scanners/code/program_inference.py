@@ -22,6 +22,7 @@ from gradcompat.scanners.code.detectors.late_adapters import (
 )
 from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
 from gradcompat.scanners.code.detectors.model_buffers import buffer_of_model, loads_a_model
+from gradcompat.scanners.code.detectors.outer_losses import computed_outside
 from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
 from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, shared_twice
 from gradcompat.scanners.code.detectors.ungraded_passes import ungraded_pass
@@ -477,6 +478,9 @@ def _outside(found: Findings, end: Step) -> None:
     driven = {one.value for one in found.settings if one.key == "training.framework"}
     names = found.names
     own = bool(driven) and driven <= {"torch", "accelerate"}
+    if own and computed_outside(names):
+        found.state(end, "model.returns_loss", False)
+        return
     if not (own or found.own_losses) or not found.models:
         return
     if found.parts or names.relative or names.stars or names.rewritten or found.dynamic or found.hidden:
