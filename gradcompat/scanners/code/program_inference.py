@@ -13,6 +13,7 @@ from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTI
 from gradcompat.scanners.code.detectors.added_layers import unfilled_layers
 from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
 from gradcompat.scanners.code.detectors.earlier_precision import after_half
+from gradcompat.scanners.code.detectors.joined_convolutions import CONVOLVING, joined_convolution
 from gradcompat.scanners.code.detectors.late_adapters import (
     ATTACHING,
     OVERRIDING,
@@ -213,6 +214,11 @@ def _composed(found: Findings) -> None:
         left = one.once(left_unprepared)
         if left is not None:
             found.symbols.setdefault("loader.unprepared", one.place(left))
+    if "fla" in found.imported:
+        for one in found.with_text(CONVOLVING.search):
+            joined = one.once(joined_convolution)
+            if joined is not None:
+                found.symbols.setdefault("fla.modules.ShortConvolution.joined", one.place(joined))
     if "bitsandbytes" in found.imported:
         for one in found.with_text(OVERRIDING.search):
             early = one.once(early_override)
