@@ -75,6 +75,7 @@ _IN_WORDS = {
     "split_dataset_by_node.of_mix": "split_dataset_by_node of a mixture",
     "override_config.in_front": "override_config in front of register_parameters",
     "ShortConvolution.joined": "outputs of short convolutions that are transposed or joined",
+    "Compose.ends_with_crop": "a pipeline with boxes that ends in a crop or a rotation",
     "loader.shared_twice": "a data loader that is split before prepare() splits it",
     "computed_on_the_way": "{} computed between its updates",
     "computed_twice": "{} computed twice",

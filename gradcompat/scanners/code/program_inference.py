@@ -14,6 +14,7 @@ from gradcompat.scanners.code.detectors.added_layers import unfilled_layers
 from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
 from gradcompat.scanners.code.detectors.earlier_precision import after_half
 from gradcompat.scanners.code.detectors.joined_convolutions import CONVOLVING, joined_convolution
+from gradcompat.scanners.code.detectors.last_crops import ends_with_crop
 from gradcompat.scanners.code.detectors.late_adapters import (
     ATTACHING,
     OVERRIDING,
@@ -259,7 +260,7 @@ def _gets_one_loader(fit: ast.Call) -> bool:
 
 
 def _copied(found: Findings) -> None:
-    """Augmentations that the workers of a data loader get copies of."""
+    """Augmentations that end in a crop, and those that the workers of a data loader get copies of."""
     if "albumentations" not in found.imported:
         return
     everything = (found, *found.parts)
@@ -269,6 +270,9 @@ def _copied(found: Findings) -> None:
         for call in one.called
         if any(name.startswith("albumentations.") for name in call.names)
     }
+    for call, owner in places.items():
+        if ends_with_crop(call, owner.names, scope_of(call, owner.names)):
+            found.symbols.setdefault("albumentations.Compose.ends_with_crop", owner.place(call))
     for call in copied_compositions([one.statements for one in everything], places):
         found.symbols.setdefault("albumentations.Compose.copied", places[call].place(call))
 
