@@ -76,6 +76,8 @@ _IN_WORDS = {
     "override_config.in_front": "override_config in front of register_parameters",
     "ShortConvolution.joined": "outputs of short convolutions that are transposed or joined",
     "Compose.ends_with_crop": "a pipeline with boxes that ends in a crop or a rotation",
+    "train_on_batch.unread": "train_on_batch of whose results nothing is taken",
+    "unfreeze.guarded": "unfreeze of parameters that are asked before",
     "loader.shared_twice": "a data loader that is split before prepare() splits it",
     "computed_on_the_way": "{} computed between its updates",
     "computed_twice": "{} computed twice",

@@ -35,7 +35,7 @@ from gradcompat.scanners.code.object_history import scope_of
 from gradcompat.scanners.code.option_defaults import is_option, named_option
 from gradcompat.scanners.code.own_loops import read_epochs
 from gradcompat.scanners.code.sample_contents import read_videos_alone
-from gradcompat.scanners.code.syntax import nodes_in
+from gradcompat.scanners.code.syntax import last_name, nodes_in
 from gradcompat.scanners.code.walk import Step
 from gradcompat.scanners.configs.ms_swift import micro_batches
 from gradcompat.scanners.configs.tool_defaults import left_to_tool
@@ -108,6 +108,8 @@ _OTHER_PRECISION = re.compile(
     re.IGNORECASE,
 )
 _AUTOCAST = re.compile("autocast")
+# Who asks what parameters of Flax are before it thaws them.
+_ASKS_FROZEN = re.compile(r"isinstance\([^()]*FrozenDict|hasattr\([^()]*['\"]unfreeze['\"]|except\s+AttributeError")
 _PREPARING = re.compile(r"\.prepare\(")
 _OWN_WEIGHTS = "transformers.PreTrainedModel._init_weights"
 # A model of sentence-transformers, which trains itself.
@@ -220,6 +222,8 @@ def _composed(found: Findings) -> None:
             joined = one.once(joined_convolution)
             if joined is not None:
                 found.symbols.setdefault("fla.modules.ShortConvolution.joined", one.place(joined))
+    if "flax" in found.imported and "unfreeze" in found.mentioned and any(map(_ASKS_FROZEN.search, found.texts)):
+        found.symbols.setdefault("unfreeze.guarded", found.place(found.names.module.node))
     if "bitsandbytes" in found.imported:
         for one in found.with_text(OVERRIDING.search):
             early = one.once(early_override)
@@ -343,6 +347,7 @@ def _driven(found: Findings, end: Step) -> None:
         found.drivers["keras"] = found.place(_first(end, {"fit", "train_on_batch", "GradientTape"}))
         _framework(found, "keras")
         _left_to_keras(found)
+        _unread_results(found)
 
 
 def _only_parsed(found: Findings) -> bool:
@@ -392,6 +397,19 @@ def _first(end: Step, names: Collection[str]) -> ast.AST:
     """The first method of those names that the program mentions; the program where it imports what mentions them."""
     mentions = (node for node in ast.walk(end.node) if isinstance(node, ast.Attribute) and node.attr in names)
     return min(mentions, key=lambda node: node.lineno, default=end.node)
+
+
+def _unread_results(found: Findings) -> None:
+    """Steps of Keras of whose results nothing is taken."""
+    steps = {"train_on_batch", "test_on_batch"}
+    if steps.isdisjoint(found.mentioned):
+        return
+    everything = (found, *found.parts)
+    taken = [(one, call) for one in everything for call in one.names.nodes(ast.Call) if last_name(call.func) in steps]
+    alone = {id(node.value) for one in everything for node in one.names.nodes(ast.Expr)}
+    if taken and all(id(call) in alone for _, call in taken):
+        owner, first = taken[0]
+        found.symbols.setdefault("train_on_batch.unread", owner.place(first))
 
 
 def _left_to_keras(found: Findings) -> None:
