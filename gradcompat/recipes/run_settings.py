@@ -742,6 +742,11 @@ def _keras_accumulation(parameters: _Parameters) -> Settings:
 def _liger(parameters: _Parameters) -> Settings:
     if parameters["autocast"]:
         return {
+            # The loss stands for a model that the Trainer has patched.
+            "code.symbols": ("transformers.Trainer",),
+            "training.framework": "transformers.Trainer",
+            "distributed.strategy": "none",
+            "model.architecture": ("LlamaForCausalLM",),
             "training.use_liger_kernel": True,
             "precision.mode": "bf16",
             "model.torch_dtype": "float32",

@@ -78,6 +78,7 @@ _IN_WORDS = {
     "Compose.ends_with_crop": "a pipeline with boxes that ends in a crop or a rotation",
     "train_on_batch.unread": "train_on_batch of whose results nothing is taken",
     "unfreeze.guarded": "unfreeze of parameters that are asked before",
+    "liger_loss.of_training": "a loss of Liger that training steps alone call",
     "loader.shared_twice": "a data loader that is split before prepare() splits it",
     "computed_on_the_way": "{} computed between its updates",
     "computed_twice": "{} computed twice",

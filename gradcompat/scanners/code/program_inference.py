@@ -13,6 +13,7 @@ from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTI
 from gradcompat.scanners.code.detectors.added_layers import unfilled_layers
 from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
 from gradcompat.scanners.code.detectors.earlier_precision import after_half
+from gradcompat.scanners.code.detectors.graded_losses import FUSED, only_trains
 from gradcompat.scanners.code.detectors.joined_convolutions import CONVOLVING, joined_convolution
 from gradcompat.scanners.code.detectors.last_crops import ends_with_crop
 from gradcompat.scanners.code.detectors.late_adapters import (
@@ -224,6 +225,9 @@ def _composed(found: Findings) -> None:
                 found.symbols.setdefault("fla.modules.ShortConvolution.joined", one.place(joined))
     if "flax" in found.imported and "unfreeze" in found.mentioned and any(map(_ASKS_FROZEN.search, found.texts)):
         found.symbols.setdefault("unfreeze.guarded", found.place(found.names.module.node))
+    fused = list(found.with_text(FUSED.search)) if "liger_kernel" in found.imported else []
+    if fused and all(only_trains(one.names) for one in fused):
+        found.symbols.setdefault("liger_loss.of_training", found.place(found.names.module.node))
     if "bitsandbytes" in found.imported:
         for one in found.with_text(OVERRIDING.search):
             early = one.once(early_override)
