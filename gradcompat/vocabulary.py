@@ -254,6 +254,7 @@ KEYS: dict[str, Key] = {
     ),
     "environment.keras_on_tensorflow": Key("bool", "Keras may run on TensorFlow: KERAS_BACKEND names nothing else"),
     "environment.unsloth_return_logits": Key("bool", "UNSLOTH_RETURN_LOGITS is 1"),
+    "environment.llamafactory_unchecked": Key("bool", "LLaMA-Factory compares no versions: DISABLE_VERSION_CHECK"),
     "environment.vllm_use_v1": Key("bool", "vLLM may take its V1 engine: VLLM_USE_V1 is not 0"),
     "environment.protobuf_in_python": Key("bool", "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION is python"),
     "environment.wandb_disabled": Key("bool", "WANDB_DISABLED keeps the Trainer from wandb"),

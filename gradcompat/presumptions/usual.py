@@ -625,6 +625,13 @@ USUAL: dict[str, Usual] = {
         condition="UNSLOTH_RETURN_LOGITS is {}",
         reason=_RARE,
     ),
+    "environment.llamafactory_unchecked": Usual(
+        values=((False, 1.0),),
+        taking="DISABLE_VERSION_CHECK is not set",
+        feature="DISABLE_VERSION_CHECK of LLaMA-Factory",
+        condition="DISABLE_VERSION_CHECK is {}",
+        reason=_RARE,
+    ),
     "environment.vllm_use_v1": Usual(
         values=((True, 1.0),),
         taking="VLLM_USE_V1 is left as it is",
