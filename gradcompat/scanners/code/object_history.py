@@ -141,7 +141,9 @@ def _keyword_defaults(function: ast.FunctionDef) -> Iterator[tuple[ast.arg, ast.
 
 
 def _may_give(call: ast.Call, name: str, place: int | None) -> bool:
-    if any(isinstance(one, ast.Starred) for one in call.args) or any(word.arg in (None, name) for word in call.keywords):
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(
+        word.arg in (None, name) for word in call.keywords
+    ):
         return True
     return place is not None and len(call.args) > place
 

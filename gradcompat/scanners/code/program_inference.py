@@ -510,8 +510,9 @@ def _outside(found: Findings, end: Step) -> None:
     driven = {one.value for one in found.settings if one.key == "training.framework"}
     names = found.names
     own = bool(driven) and driven <= {"torch", "accelerate"}
-    if own and computed_outside(names):
-        found.state(end, "model.returns_loss", False)
+    loss = computed_outside(names) if own else None
+    if loss is not None:
+        found.state(end, "model.returns_loss", False, at=loss)
         return
     if not (own or found.own_losses) or not found.models:
         return

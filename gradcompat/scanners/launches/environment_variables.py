@@ -46,7 +46,9 @@ VARIABLES: Mapping[str, Variable] = {
     "FSDP_TRANSFORMER_CLS_TO_WRAP": Variable(key="fsdp.layer_class", off=True),
     # extras/misc.py of LLaMA-Factory.
     "DISABLE_VERSION_CHECK": Variable(
-        key="environment.llamafactory_unchecked", words=frozenset({"1", "y", "true"}), before=frozenset({"llamafactory"})
+        key="environment.llamafactory_unchecked",
+        words=frozenset({"1", "y", "true"}),
+        before=frozenset({"llamafactory"}),
     ),
     "UNSLOTH_RETURN_LOGITS": Variable(key="environment.unsloth_return_logits"),
     "VLLM_USE_V1": Variable(key="environment.vllm_use_v1"),

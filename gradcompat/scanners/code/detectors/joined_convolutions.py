@@ -1,4 +1,4 @@
-"""Outputs of flash-linear-attention's short convolutions that are transposed or joined: their gradients come in strides.
+"""Outputs of short convolutions of flash-linear-attention that are transposed or joined: gradients come in strides.
 
 ``torch.cat([conv(q)[0], k], -1)`` and ``conv(x)[0].transpose(1, 2)`` hand back a view of a larger gradient. Behind a
 split, a slice or a view of heads it is copied, and behind a projection it is new.
@@ -60,9 +60,9 @@ def _turned(node: ast.AST) -> Iterator[ast.expr]:
             along_batch = isinstance(axis, ast.Constant) and axis.value == 0
             if last_name(function) in _JOINING and not along_batch and (axis is not None or _is_stack(function)):
                 yield from used
-        case ast.Call(func=function, args=[used, ast.Constant(value=str(pattern))]) if (
-            last_name(function) == "rearrange" and _turns(pattern)
-        ):
+        case ast.Call(func=function, args=[used, ast.Constant(value=str(pattern))]) if last_name(
+            function
+        ) == "rearrange" and _turns(pattern):
             yield used
 
 

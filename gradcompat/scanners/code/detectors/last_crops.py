@@ -1,4 +1,4 @@
-"""Pipelines of albumentations with boxes that end in a crop or a rotation, which may leave boxes outside of the image."""
+"""Pipelines of albumentations with boxes that end in a crop or a rotation, which may leave boxes outside."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """What comes too late or in time as one file runs: adapters and optimizers behind DeepSpeed's engine or accelerate's
-prepare(), overrides of bitsandbytes in front of what reads them."""
+prepare(), overrides of bitsandbytes in front of what reads them.
+"""
 
 from __future__ import annotations
 

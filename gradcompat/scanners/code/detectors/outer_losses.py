@@ -8,17 +8,19 @@ import re
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import scope_of
 
-_OF_TORCH = re.compile(r"torch\.nn\.functional\.\w+|torch\.nn\.(?:modules\.(?:\w+\.)*)?\w*Loss")
+_OF_TORCH = re.compile(
+    r"torch\.nn\.functional\.\w*(?:loss|cross_entropy|kl_div)\w*|torch\.nn\.(?:modules\.(?:\w+\.)*)?\w*Loss"
+)
 # What leaves a loss a loss.
 _KEEPING = frozenset({"mean", "sum", "float", "to", "item", "clone", "view", "squeeze"})
 _MOST = 100  # expressions that one loss is followed through
 
 
-def computed_outside(names: Names) -> bool:
-    """Is everything that `backward` is called on a loss of torch's, as far as the file shows?"""
+def computed_outside(names: Names) -> ast.expr | None:
+    """The first loss, where everything that `backward` is called on is a loss of torch's, as far as the file shows."""
     losses = [_loss_of(node) for node in names.nodes(ast.Call) if isinstance(node, ast.Call)]
     given = [loss for loss in losses if loss is not None]
-    return bool(given) and all(_is_outside(loss, names) for loss in given)
+    return given[0] if given and all(_is_outside(loss, names) for loss in given) else None
 
 
 def _loss_of(call: ast.Call) -> ast.expr | None:
