@@ -645,6 +645,13 @@ USUAL: dict[str, Usual] = {
         condition="UNSLOTH_RETURN_LOGITS is {}",
         reason=_RARE,
     ),
+    "environment.llamafactory_unchecked": Usual(
+        values=((False, 1.0),),
+        taking="DISABLE_VERSION_CHECK is not set",
+        feature="DISABLE_VERSION_CHECK of LLaMA-Factory",
+        condition="DISABLE_VERSION_CHECK is {}",
+        reason=_RARE,
+    ),
     "environment.vllm_use_v1": Usual(
         values=((True, 1.0),),
         taking="VLLM_USE_V1 is left as it is",
@@ -1192,6 +1199,14 @@ USUAL: dict[str, Usual] = {
     ),
     "data.streaming": Usual(
         values=((False, 1.0),), taking="data are not streamed", feature="streamed datasets", reason=_RARE
+    ),
+    "data.loading_script": Usual(
+        values=((True, 0.5), (False, 0.5)),
+        condition="the data set is a loading script",
+        conditions={"false": "the data set is files, and no loading script"},
+        feature="loading scripts",
+        question="Is the data set a loading script, a .py file of its name on the hub?",
+        reason="many of the hub were, and most have been converted since",
     ),
     "data.stream_filter": Usual(
         values=((True, 0.5), (False, 0.5)),

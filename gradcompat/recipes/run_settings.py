@@ -540,7 +540,8 @@ def _deepspeed_step(parameters: _Parameters) -> Settings:
     # The fused variant stands for the FusedAdam that DeepSpeed takes by itself.
     fused: Settings = {"optimizer.library": "deepspeed", "optimizer.name": "FusedAdam"}
     return {
-        "code.symbols": ("model_engine.backward",),
+        # A model that returns its loss beside its outputs, as the heads of transformers do.
+        "code.symbols": ("model_engine.backward", "transformers.AutoModelForCausalLM.from_pretrained"),
         "model.returns_loss": parameters["loss"] == "inside",
         "distributed.strategy": "deepspeed",
         "distributed.processes": 1,
@@ -741,6 +742,11 @@ def _keras_accumulation(parameters: _Parameters) -> Settings:
 def _liger(parameters: _Parameters) -> Settings:
     if parameters["autocast"]:
         return {
+            # The loss stands for a model that the Trainer has patched.
+            "code.symbols": ("transformers.Trainer",),
+            "training.framework": "transformers.Trainer",
+            "distributed.strategy": "none",
+            "model.architecture": ("LlamaForCausalLM",),
             "training.use_liger_kernel": True,
             "precision.mode": "bf16",
             "model.torch_dtype": "float32",

@@ -81,6 +81,7 @@ REVIEWED: dict[str, Facts] = {
         (1224, "model.use_cache", False),
     ],
     f"{_PEFT}peft_bnb_whisper_large_v2_training.ipynb": [
+        (135, "data.loading_script", True),
         (1108, "model.architecture", ("WhisperForConditionalGeneration",)),
         (1108, "model.name", "openai/whisper-large-v2"),
         (1108, "quantization.method", "bitsandbytes"),

@@ -17,6 +17,7 @@ from gradcompat.redaction import redact
 from gradcompat.scanners.code.arguments import is_sometimes, pairs
 from gradcompat.scanners.code.file_endings import file_ending
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
+from gradcompat.scanners.code.object_history import is_left_none
 from gradcompat.scanners.code.option_defaults import Option, is_option, named_option
 from gradcompat.terms.calls import Call, Ending, OptionValue, Unread, Value
 
@@ -92,6 +93,8 @@ class _Given:
         inside = pairs(node, self._names, self._scope) if depth == 0 or isinstance(node, ast.Dict) else None
         if inside is not None and len(inside) <= _MOST:
             return {name: self.named(name, one, depth + 1) for name, one, _ in inside}
+        if depth == 0 and isinstance(node, ast.Name) and is_left_none(node.id, self._scope, self._names):
+            return None
         option = self._option(node) if depth == 0 else None
         if option is not None:
             return option

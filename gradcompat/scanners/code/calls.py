@@ -165,6 +165,12 @@ _OF_KERAS: Feeds = {
     "weight_decay": Feed("optimizer.weight_decay"),
 }
 _WEIGHTED: Feeds = {"weight_decay": Feed("optimizer.weight_decay"), "fused": Feed("optimizer.fused")}
+# Data sets of the hub that people have reported to be a loading script.
+_SCRIPTS = (
+    *(f"mozilla-foundation/common_voice_{number}_0" for number in (11, 12, 13, 14, 15, 16, 17)),
+    *("superb", "facebook/flores", "masakhane/masakhapos", "masakhane/masakhaner-x", "ds4sd/doclaynet"),
+    *("reazon-research/reazonspeech", "livecodebench/code_generation_lite", "mahmoodlab/patho-bench"),
+)
 _CLIPPING: Feeds = {"max_norm": Feed("training.max_grad_norm")}
 
 # An average of the weights, and the switch that guards it in the examples of diffusers.
@@ -361,6 +367,10 @@ KNOWN: dict[str, tuple[Known, ...]] = {
                 **_SHARDED,
                 "state_dict_type": Feed("fsdp.state_dict_type", _STATES),
                 "fsdp_version": Feed("fsdp.version"),
+                "auto_wrap_policy": (
+                    Feed("fsdp.auto_wrap", training_arguments.WRAPPED, given=True),
+                    Feed("fsdp.wraps_by_size", {"size_based_wrap": True}, only=True),
+                ),
                 "transformer_cls_names_to_wrap": Feed("fsdp.layer_class", given=True),
                 "activation_checkpointing": (_CHECKPOINTING, Feed("fsdp.activation_checkpointing")),
             },
@@ -474,7 +484,16 @@ KNOWN: dict[str, tuple[Known, ...]] = {
             ("precision",),
         ),
     ),
-    "load_dataset": (Known(frozenset({"datasets"}), {"streaming": Feed("data.streaming")}),),
+    "load_dataset": (
+        Known(
+            frozenset({"datasets"}),
+            {
+                "path": Feed("data.loading_script", dict.fromkeys(_SCRIPTS, True), only=True),
+                "streaming": Feed("data.streaming"),
+            },
+            ("path",),
+        ),
+    ),
     "get_scheduler": (Known(_TRANSFORMERS, {"name": Feed("optimizer.scheduler")}, ("name",)),),
     "get_linear_schedule_with_warmup": (Known(_TRANSFORMERS, states={"optimizer.scheduler": "linear"}),),
     "get_cosine_schedule_with_warmup": (Known(_TRANSFORMERS, states={"optimizer.scheduler": "cosine"}),),
@@ -557,6 +576,8 @@ OPTIMIZER_ARGUMENTS = Known(frozenset(), _WEIGHTED)
 # A data loader of a loop of one's own; what a literal says there is told of all loaders together.
 LOADERS = "torch.utils.data.DataLoader"
 LOADER = Known(frozenset(), {"num_workers": Feed("training.dataloader_num_workers")})
+# What a loop of one's own says by how often it goes through the data.
+EPOCHS = Known(frozenset(), {"num_train_epochs": Feed("training.num_train_epochs")})
 # What a loop of one's own says by how often it steps.
 OWN_LOOP = Known(frozenset(), {"gradient_accumulation_steps": Feed("training.gradient_accumulation_steps")})
 

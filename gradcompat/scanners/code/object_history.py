@@ -114,6 +114,40 @@ def _given(name: str, scope: Scope, names: Names) -> Iterator[tuple[ast.AST, Sco
                 yield given[name], scope_of(node, names)
 
 
+def is_left_none(name: str, scope: Scope, names: Names) -> bool:
+    """Is a name a parameter that is None by default, of a function or class that the module calls and gives none?"""
+    function = scope.node
+    if not isinstance(function, ast.FunctionDef) or scope.names.get(name) != [None]:
+        return False
+    ordered = [*function.args.posonlyargs, *function.args.args]
+    defaults = dict(zip([one.arg for one in reversed(ordered)], reversed(function.args.defaults), strict=False))
+    defaults |= {one.arg: one_default for one, one_default in _keyword_defaults(function)}
+    default = defaults.get(name)
+    if not isinstance(default, ast.Constant) or default.value is not None:
+        return False
+    owner = scope.parent.node if scope.parent is not None else None
+    called, ordered = (owner.name, ordered[1:]) if isinstance(owner, ast.ClassDef) else (function.name, ordered)
+    if isinstance(owner, ast.ClassDef) and function.name != "__init__":
+        return False
+    calls = [one for one in names.nodes(ast.Call) if isinstance(one, ast.Call) and last_name(one.func) == called]
+    place = next((index for index, one in enumerate(ordered) if one.arg == name), None)
+    return bool(calls) and not any(_may_give(call, name, place) for call in calls)
+
+
+def _keyword_defaults(function: ast.FunctionDef) -> Iterator[tuple[ast.arg, ast.expr]]:
+    for one, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
+        if default is not None:
+            yield one, default
+
+
+def _may_give(call: ast.Call, name: str, place: int | None) -> bool:
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(
+        word.arg in (None, name) for word in call.keywords
+    ):
+        return True
+    return place is not None and len(call.args) > place
+
+
 def scope_of(node: ast.AST, names: Names) -> Scope:
     """The innermost function that a node stands in, by its lines."""
     around = [

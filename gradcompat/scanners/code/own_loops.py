@@ -8,12 +8,14 @@ from collections.abc import Sequence
 
 from gradcompat.scanners.code import calls
 from gradcompat.scanners.code.arguments import Argument, argument
-from gradcompat.scanners.code.calls import AVERAGE, KNOWN_OF_TYPE, OWN_LOOP, STATEFUL_LOADERS, known
+from gradcompat.scanners.code.calls import AVERAGE, EPOCHS, KNOWN_OF_TYPE, OWN_LOOP, STATEFUL_LOADERS, known
 from gradcompat.scanners.code.findings import Findings
-from gradcompat.scanners.code.names import UNKNOWN, Names
+from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_defaults import is_option
+from gradcompat.scanners.code.syntax import last_name
 from gradcompat.scanners.code.walk import Step, text
 
+_EPOCH = re.compile(r"_?epochs?(?:_?(?:idx|index|num|i))?|ep", re.IGNORECASE)
 _STREAM = "datasets.IterableDataset"
 TRAINERS = re.compile(
     r"(?:transformers|trl|sentence_transformers|gliner|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer"
@@ -91,6 +93,22 @@ def read_accumulation(found: Findings, step: Step, test: ast.expr, body: Sequenc
                     named = argument("gradient_accumulation_steps", sizes[0], found.names, step.scope, None)
                     found.feed(step, OWN_LOOP, list(named))
                     return
+
+
+def read_epochs(found: Findings, loop: ast.For, scope: Scope) -> bool:
+    """``for epoch in range(args.epochs)``: how often a loop of one's own goes through the data."""
+    match loop:
+        case ast.For(target=ast.Name(id=name), iter=counted) if _EPOCH.fullmatch(name):
+            pass
+        case _:
+            return False
+    for call in (one for one in ast.walk(counted) if isinstance(one, ast.Call)):
+        if last_name(call.func) in ("range", "trange") and call.args:
+            step = Step(loop, scope, scope, branch=False)
+            last = call.args[min(1, len(call.args) - 1)]
+            found.feed(step, EPOCHS, list(argument("num_train_epochs", last, found.names, scope, None)))
+            return True
+    return False
 
 
 def is_method_of(kind: str, method: str) -> bool:

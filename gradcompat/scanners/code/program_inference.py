@@ -13,10 +13,20 @@ from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTI
 from gradcompat.scanners.code.detectors.added_layers import unfilled_layers
 from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
 from gradcompat.scanners.code.detectors.earlier_precision import after_half
+from gradcompat.scanners.code.detectors.graded_losses import FUSED, only_trains
 from gradcompat.scanners.code.detectors.inner_evaluations import inner_evaluation
-from gradcompat.scanners.code.detectors.late_adapters import ATTACHING, late_adapter, late_optimizer
+from gradcompat.scanners.code.detectors.joined_convolutions import CONVOLVING, joined_convolution
+from gradcompat.scanners.code.detectors.last_crops import ends_with_crop
+from gradcompat.scanners.code.detectors.late_adapters import (
+    ATTACHING,
+    OVERRIDING,
+    early_override,
+    late_adapter,
+    late_optimizer,
+)
 from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
 from gradcompat.scanners.code.detectors.model_buffers import buffer_of_model, loads_a_model
+from gradcompat.scanners.code.detectors.outer_losses import computed_outside
 from gradcompat.scanners.code.detectors.redrawn_heads import initialised_after_resizing
 from gradcompat.scanners.code.detectors.restored_generation import NONE_BEHIND, ends_generation
 from gradcompat.scanners.code.detectors.returning_hooks import RETURNING, returning_hook
@@ -28,7 +38,9 @@ from gradcompat.scanners.code.findings import COMPLETIONS, PICTURE, Findings
 from gradcompat.scanners.code.names import UNKNOWN
 from gradcompat.scanners.code.object_history import scope_of
 from gradcompat.scanners.code.option_defaults import is_option, named_option
+from gradcompat.scanners.code.own_loops import read_epochs
 from gradcompat.scanners.code.sample_contents import read_videos_alone
+from gradcompat.scanners.code.syntax import last_name
 from gradcompat.scanners.code.walk import Step
 from gradcompat.scanners.configs.ms_swift import micro_batches
 from gradcompat.scanners.configs.tool_defaults import left_to_tool
@@ -105,6 +117,8 @@ _OTHER_PRECISION = re.compile(
 _AUTOCAST = re.compile("autocast")
 _BACKWARD_PRE_HOOK = re.compile("full_backward_pre_hook")
 _GENERATING = re.compile(r"\bgenerate\(")
+# Who asks what parameters of Flax are before it thaws them.
+_ASKS_FROZEN = re.compile(r"isinstance\([^()]*FrozenDict|hasattr\([^()]*['\"]unfreeze['\"]|except\s+AttributeError")
 _PREPARING = re.compile(r"\.prepare\(")
 _OWN_WEIGHTS = "transformers.PreTrainedModel._init_weights"
 # A model of sentence-transformers, which trains itself.
@@ -139,6 +153,7 @@ def conclude(found: Findings, end: Step) -> None:
     _outside(found, end)
     _streamed(found)
     _loaded(found)
+    _repeated(found)
     _batched(found)
     _validated(found, end)
     _padded(found)
@@ -235,6 +250,21 @@ def _composed(found: Findings) -> None:
         left = one.once(left_unprepared)
         if left is not None:
             found.symbols.setdefault("loader.unprepared", one.place(left))
+    if "fla" in found.imported:
+        for one in found.with_text(CONVOLVING.search):
+            joined = one.once(joined_convolution)
+            if joined is not None:
+                found.symbols.setdefault("fla.modules.ShortConvolution.joined", one.place(joined))
+    if "flax" in found.imported and "unfreeze" in found.mentioned and any(map(_ASKS_FROZEN.search, found.texts)):
+        found.symbols.setdefault("unfreeze.guarded", found.place(found.names.module.node))
+    fused = list(found.with_text(FUSED.search)) if "liger_kernel" in found.imported else []
+    if fused and all(only_trains(one.names) for one in fused):
+        found.symbols.setdefault("liger_loss.of_training", found.place(found.names.module.node))
+    if "bitsandbytes" in found.imported:
+        for one in found.with_text(OVERRIDING.search):
+            early = one.once(early_override)
+            if early is not None:
+                found.symbols.setdefault("override_config.in_front", one.place(early))
     for one in found.with_text(SHARING.search):
         loader = one.once(shared_twice)
         if loader is not None:
@@ -270,7 +300,7 @@ def _gets_one_loader(fit: ast.Call) -> bool:
 
 
 def _copied(found: Findings) -> None:
-    """Augmentations that the workers of a data loader get copies of."""
+    """Augmentations that end in a crop, and those that the workers of a data loader get copies of."""
     if "albumentations" not in found.imported:
         return
     everything = (found, *found.parts)
@@ -280,6 +310,9 @@ def _copied(found: Findings) -> None:
         for call in one.called
         if any(name.startswith("albumentations.") for name in call.names)
     }
+    for call, owner in places.items():
+        if ends_with_crop(call, owner.names, scope_of(call, owner.names)):
+            found.symbols.setdefault("albumentations.Compose.ends_with_crop", owner.place(call))
     for call in copied_compositions([one.statements for one in everything], places):
         found.symbols.setdefault("albumentations.Compose.copied", places[call].place(call))
 
@@ -355,6 +388,7 @@ def _driven(found: Findings, end: Step) -> None:
         found.drivers["keras"] = found.place(_first(end, {"fit", "train_on_batch", "GradientTape"}))
         _framework(found, "keras")
         _left_to_keras(found)
+        _unread_results(found)
 
 
 def _only_parsed(found: Findings) -> bool:
@@ -404,6 +438,19 @@ def _first(end: Step, names: Collection[str]) -> ast.AST:
     """The first method of those names that the program mentions; the program where it imports what mentions them."""
     mentions = (node for node in ast.walk(end.node) if isinstance(node, ast.Attribute) and node.attr in names)
     return min(mentions, key=lambda node: node.lineno, default=end.node)
+
+
+def _unread_results(found: Findings) -> None:
+    """Steps of Keras of whose results nothing is taken."""
+    steps = {"train_on_batch", "test_on_batch"}
+    if steps.isdisjoint(found.mentioned):
+        return
+    everything = (found, *found.parts)
+    taken = [(one, call) for one in everything for call in one.names.nodes(ast.Call) if last_name(call.func) in steps]
+    alone = {id(node.value) for one in everything for node in one.names.nodes(ast.Expr)}
+    if taken and all(id(call) in alone for _, call in taken):
+        owner, first = taken[0]
+        found.symbols.setdefault("train_on_batch.unread", owner.place(first))
 
 
 def _left_to_keras(found: Findings) -> None:
@@ -500,6 +547,10 @@ def _outside(found: Findings, end: Step) -> None:
     driven = {one.value for one in found.settings if one.key == "training.framework"}
     names = found.names
     own = bool(driven) and driven <= {"torch", "accelerate"}
+    loss = computed_outside(names) if own else None
+    if loss is not None:
+        found.state(end, "model.returns_loss", False, at=loss)
+        return
     if not (own or found.own_losses) or not found.models:
         return
     if found.parts or names.relative or names.stars or names.rewritten or found.dynamic or found.hidden:
@@ -542,6 +593,16 @@ def _loaded(found: Findings) -> None:
         agreed = computed[0] if computed else None
     if agreed is not None:
         found.settings.append(Setting(key="training.dataloader_num_workers", value=agreed[0], location=agreed[1]))
+
+
+def _repeated(found: Findings) -> None:
+    """How often a loop of the program's own goes through the data, where it counts its epochs."""
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if not driven or not driven <= {"torch", "accelerate"}:
+        return
+    for loop in found.names.nodes(ast.For):
+        if isinstance(loop, ast.For) and read_epochs(found, loop, scope_of(loop, found.names)):
+            return
 
 
 def _workers_of_option(found: Findings, calls: Sequence[ast.Call], *, others: int) -> bool:

@@ -70,6 +70,7 @@ FEEDS: Feeds = {
     "optimizer": OPTIMIZER,
     "lr_scheduler": Feed("optimizer.scheduler"),
     "warmup_steps": Feed("optimizer.warmup_steps"),
+    "warmup_ratio": Feed("optimizer.warmup_steps", {"0": 0, "0.0": 0}, only=True),
     "fsdp_version": Feed("fsdp.version"),
     "fsdp_config": Feed("distributed.strategy", given="fsdp"),  # `fsdp` beside it has gone with FSDP 2
     "flash_attention": Feed("model.attn_implementation", {"true": "flash_attention_2"}, only=True),
@@ -135,6 +136,9 @@ def scan(document: Document) -> Context:
     settings, skipped = settings_of(config, FEEDS)
     if not _distils(config):
         settings = [setting for setting in settings if setting.key != "training.kd_ce_alpha"]
+    if top.get("warmup_steps") or top.get("warmup_ratio"):
+        # A zero of one counts only where the other is no number of steps either.
+        settings = [one for one in settings if one.key != "optimizer.warmup_steps" or one.value != 0]
     if not any(top.get(name) for name in ("rl", "reward_model", "process_reward_model")):
         # Whatever else it says: this loop is transformers' own, in a class derived from it.
         place = Location(path=document.path)

@@ -19,6 +19,9 @@ from gradcompat.startup.lazy_dataclasses import replace
 _TUNER = Feed("peft.method", {"full": "none", "longlora": "lora"})
 _SHIPPED = ("zero0", "zero1", "zero2", "zero3", "zero2_offload", "zero3_offload")
 
+# The scales that weigh tokens; others leave tokens out.
+_WEIGHED = ("react", "hermes", "qwen", "agentflan", "alpha_umi")
+
 FEEDS: Feeds = {
     **training_arguments.FEEDS,
     "max_length": Feed("data.sequence_length"),  # longer samples are left out unless truncation_strategy says otherwise
@@ -34,6 +37,11 @@ FEEDS: Feeds = {
     "train_dataloader_shuffle": Feed("data.shuffle"),
     "vllm_enable_lora": Feed("training.vllm_enable_lora"),
     "router_aux_loss_coef": Feed("model.output_router_logits", {"0": False, "0.0": False}, given=True),
+    # Where one of these is asked for, its trainer takes the labels away from the model.
+    "loss_scale": Feed("model.returns_loss", dict.fromkeys(_WEIGHED, False), only=True),
+    "enable_dft_loss": Feed("model.returns_loss", {"true": False}, only=True),
+    "enable_channel_loss": Feed("model.returns_loss", {"true": False}, only=True),
+    "label_smoothing_factor": (Feed("training.label_smoothing_factor"), Feed("model.returns_loss", given=False)),
     "sleep_level": Feed("training.vllm_sleep_level"),
     "attn_impl": Feed("model.attn_implementation", {"flash_attn": "flash_attention_2"}),
     "quant_method": Feed("quantization.method", {"bnb": "bitsandbytes"}),

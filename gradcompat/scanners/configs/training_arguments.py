@@ -87,6 +87,8 @@ _FSDP: Feeds = {
         Feed("fsdp.auto_wrap", WRAPPED),
         Feed("fsdp.wraps_by_size", {"size_based_wrap": True}, only=True),
     ),
+    # The Trainer wraps by size where there is a number; a 0 says nothing.
+    "min_num_params": Feed("fsdp.wraps_by_size", given=True),
     "activation_checkpointing": (
         Feed("training.gradient_checkpointing", {"true": True}, only=True),
         Feed("fsdp.activation_checkpointing"),
@@ -155,6 +157,7 @@ FEEDS: Feeds = {
         Feed("fsdp.auto_wrap", given=True),
         Feed("fsdp.layer_class", given=True),
     ),
+    "fsdp_min_num_params": Feed("fsdp.wraps_by_size", given=True),
     **FSDP_CONFIG,
     # TRL's ModelConfig, and scripts that name the model in the same words
     "model_name_or_path": Feed("model.name"),

@@ -42,6 +42,14 @@ VARIABLES: Mapping[str, Variable] = {
     "KERAS_BACKEND": Variable(
         key="environment.keras_on_tensorflow", words=frozenset({"tensorflow"}), before=frozenset({"keras"})
     ),
+    # accelerate's plugin for FSDP: whatever it says names a class.
+    "FSDP_TRANSFORMER_CLS_TO_WRAP": Variable(key="fsdp.layer_class", off=True),
+    # extras/misc.py of LLaMA-Factory.
+    "DISABLE_VERSION_CHECK": Variable(
+        key="environment.llamafactory_unchecked",
+        words=frozenset({"1", "y", "true"}),
+        before=frozenset({"llamafactory"}),
+    ),
     "UNSLOTH_RETURN_LOGITS": Variable(key="environment.unsloth_return_logits"),
     "VLLM_USE_V1": Variable(key="environment.vllm_use_v1"),
     "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": Variable(

@@ -1,4 +1,6 @@
-"""Adapters and optimizers that are made behind DeepSpeed's engine or accelerate's prepare(), as one file runs."""
+"""What comes too late or in time as one file runs: adapters and optimizers behind DeepSpeed's engine or accelerate's
+prepare(), overrides of bitsandbytes in front of what reads them.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,9 @@ _ENGINES = ("deepspeed.initialize", "ds.initialize")
 # What attaches an adapter.
 ATTACHING = re.compile(r"\b(?:add_adapter|load_adapter|add_module|inject_adapter_in_model|get_peft_model)\b")
 _OPTIMIZER = re.compile(r"(?:\w+\.)*optim\.[A-Z]\w*|Adam|AdamW|AdamW8bit|SGD|RMSprop|Adagrad|Adafactor")
+# What bitsandbytes' GlobalOptimManager writes down for a parameter, and reads once.
+OVERRIDING = re.compile(r"\boverride_config\b")
+_READING = re.compile(r"(?:\w+\.)*register_parameters")
 _DEEPEST = 4  # calls of functions around each other
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -41,6 +46,18 @@ def late_optimizer(statements: Sequence[ast.stmt]) -> ast.Call | None:
     if not made or not optimizers or not all(_follows(_lines(*one, calls), made) for one in optimizers):
         return None
     return optimizers[0][0]
+
+
+def early_override(statements: Sequence[ast.stmt]) -> ast.Call | None:
+    """The first override, if it and all others stand in front of each call that reads them."""
+    calls = list(_calls(statements))
+    overriding = [one for one in calls if OVERRIDING.fullmatch(text(one[0].func).rpartition(".")[2])]
+    made = [_lines(*one, calls) for one in overriding]
+    reading = [_lines(*one, calls) for one in calls if _READING.fullmatch(text(one[0].func))]
+    if not overriding or not reading or not all(_follows(one, made) for one in reading):
+        return None
+    behind = any(_follows(one, reading) for one in made)
+    return None if behind else overriding[0][0]
 
 
 def _follows(attached: _Lines, made: Sequence[_Lines]) -> bool:

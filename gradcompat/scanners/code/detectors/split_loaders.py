@@ -13,7 +13,7 @@ from gradcompat.scanners.code.syntax import argument_of, nodes_in
 SHARING = re.compile(r"\bDistributedSampler\b|\bsplit_dataset_by_node\b")
 _SAMPLER, _BY_NODE = "DistributedSampler", "split_dataset_by_node"
 _BEFORE_SAMPLER = 3  # dataset, batch_size and shuffle
-_ACCELERATOR = re.compile(r"accel", re.IGNORECASE)  # and no preparation of something else
+_ACCELERATOR = re.compile(r"accel|^acc$", re.IGNORECASE)  # and no preparation of something else
 _LOADER = re.compile(r"\w*DataLoader")
 _MAY_LOAD = re.compile(r"load|dl\b|data|iter|batch|train_?(?!able|er)|set\b", re.IGNORECASE)
 

@@ -4,6 +4,7 @@
 well, that says nothing. ``split_dataset_by_node`` may stand before a mixture, a skip or another split, or behind a
 mixture. ``stream.shuffle().map(f)`` maps what was shuffled. ``stream.map(f).skip(n)`` passes over samples and no
 longer over tables of them. ``DataLoader(interleave_datasets(streams, probabilities=p))`` draws the sources of streams.
+What a mixture or a step is of says what it cannot have: tables, streams of one shard, streams that are read row by row.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ _SPLIT = "split_dataset_by_node"
 _LOADERS = frozenset({"DataLoader", "StatefulDataLoader"})
 _CHANGING = frozenset({"map", "filter"})
 _BY_SAMPLES = _CHANGING | {"remove_columns", "rename_column", "rename_columns"}
+# Formats whose files are read row by row, and data sets of the hub that are such files.
+_ROWS = frozenset({"json", "csv", "text", "allenai/c4", "c4"})
 _ONE_FILE = lazy_pattern(r"[^*?\[\]{}]*\.(?:csv|json|jsonl|parquet|txt)(?:\.gz|\.zst)?")
 
 
@@ -37,8 +40,13 @@ def manners_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -
         given = [*call.args[:1], *(word.value for word in call.keywords if word.arg in ("datasets", "dsets"))]
         calls = [call for one in given for call in calls_behind(one, names, scope)]
         steps = set(map(called_name, calls))
-        if "shuffle" in steps:
+        tables = any(map(_makes_table, calls)) and not any(map(_makes_stream, calls))
+        if "shuffle" in steps and not tables:
             yield "of_shuffled"
+        if tables:
+            yield "of_tables"
+        elif _is_one_shard(calls):
+            yield "of_one_shard"
         if _SPLIT in steps and not any(map(_makes_table, calls)):
             yield from _split_of(calls)
     elif last == _SPLIT:
@@ -62,8 +70,13 @@ def manners_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -
             yield "of_split"
         if _BY_SAMPLES & _steps_of_stream(calls):
             yield "of_mapped"
-    elif last in _CHANGING and isinstance(call.func, ast.Attribute):
-        yield from _changed_behind(list(calls_behind(call.func.value, names, scope)))
+    elif last in _BY_SAMPLES and isinstance(call.func, ast.Attribute):
+        calls = list(calls_behind(call.func.value, names, scope))
+        if last in _CHANGING:
+            yield from _changed_behind(calls)
+        sources = [one for one in calls if _makes_stream(one)]
+        if sources and all(map(_makes_rows, sources)):
+            yield "of_rows"
     elif last in _LOADERS and _draws_streams(call, names, scope):
         yield "of_drawn_streams"
 
@@ -143,6 +156,14 @@ def _makes_stream(call: ast.Call) -> bool:
         case "from_generator":
             return "IterableDataset" in ast.unparse(call.func)
     return False
+
+
+def _makes_rows(call: ast.Call) -> bool:
+    """A stream that comes row by row, and not by tables of Arrow."""
+    if called_name(call) != "load_dataset":
+        return called_name(call) == "from_generator"
+    path = argument_of(call, "path", 0)
+    return isinstance(path, ast.Constant) and path.value in _ROWS
 
 
 def _draws_streams(loader: ast.Call, names: Names, scope: Scope) -> bool:
