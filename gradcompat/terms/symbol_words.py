@@ -29,6 +29,7 @@ _IN_WORDS = {
     "columns.text": "a column of text in its data",
     "Accelerator.evaluates_apart": "an evaluation whose end accelerate does not come to know",
     "Accelerator.gathers_steps": "gather_for_metrics of what a step trained with",
+    "eos_token.written": "an end of its samples that is written out",
     "post_init.after_resizing": "post_init() behind resize_token_embeddings()",
     "columns.negatives": "columns of negatives in its data",
     "columns.completion": "conversations in columns prompt and completion",

@@ -80,6 +80,8 @@ _TORCHS_SCHEDULE = re.compile(
 _PADDING = re.compile(r"\bpad_token(?:_id)?[\"']?\s*(?:=(?!=)|:)[^\n]*")
 _ZERO = re.compile(r"pad_token_id\s*=\s*0\s*(?:#.*)?")
 _LLAMA = re.compile(r"llama", re.IGNORECASE)
+# An end that a program writes into its samples without eos_token, or into the template of its tokenizer.
+_WRITTEN_END = re.compile(r"</s>|TemplateProcessing|post_processor|input_ids[\"']?\]?(?:\.append\(|\s*\+)")
 _BEFORE_SHUFFLE = 2  # dataset and batch_size
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
 # What a program of Keras calls to train: compile and fit of a model, or a tape of its own.
@@ -157,6 +159,7 @@ def conclude(found: Findings, end: Step) -> None:
     _batched(found)
     _validated(found, end)
     _padded(found)
+    _ended(found, end)
     _shuffled(found)
     _unadapted(found)
     _pictured(found, end)
@@ -687,6 +690,11 @@ def _padded(found: Findings) -> None:
             replace(one, value=False) if one.key == "data.pad_is_eos" and one.value is None else one
             for one in found.settings
         ]
+
+
+def _ended(found: Findings, end: Step) -> None:
+    if "add_eos_token" in found.document.text and _WRITTEN_END.search(found.document.text):
+        found.symbols.setdefault("tokenizer.eos_token.written", found.place(end.node))
 
 
 def _shuffled(found: Findings) -> None:

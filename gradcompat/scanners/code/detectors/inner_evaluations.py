@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.startup.lazy_dataclasses import dataclass
@@ -12,10 +12,12 @@ from gradcompat.startup.lazy_dataclasses import dataclass
 # What a loop over batches goes through.
 _OF_BATCHES = re.compile(r"load|eval|val|test|dev|data|batch|dl\b|iter", re.IGNORECASE)
 # What is a loader by its name, and what is one of data that nothing is trained with.
-_LOADER = re.compile(r"\w*(?:load\w*|dl|iter\w*|batch\w*|data\w*|set|ds)|val|valid|dev|test", re.IGNORECASE)
+_LOADER = re.compile(r"\w*(?:load\w*|dl|iter\w*|batches|data\w*|set|ds)|val|valid|dev|test", re.IGNORECASE)
 _HELD_OUT = re.compile(r"(?:\w+_)?(?:eval|val|valid|dev|test)(?![a-z]*(?:ue|or)s?(?:_|$))\w*", re.IGNORECASE)
 _UNGRADED = frozenset({"no_grad", "inference_mode"})
 _END = "end_of_dataloader"
+# What holds behind the last batch alone, where the epoch ends with the evaluation.
+_LAST_BATCH = re.compile(r"== len\([^()]*\)(?: - 1)?$|% len\([^()]*\) == 0$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,9 @@ def inner_evaluation(statements: Sequence[ast.stmt]) -> InnerEvaluation | None:
     evaluating = {
         node.name
         for node in nodes
-        if isinstance(node, ast.FunctionDef) and _calls(node, "eval") and any(map(_takes_batches, ast.walk(node)))
+        if isinstance(node, ast.FunctionDef)
+        and (_calls(node, "eval") or _has_no_gradients(node))
+        and any(map(_takes_batches, ast.walk(node)))
     }
     for loop in nodes:
         if not isinstance(loop, ast.For) or not _calls(loop, "backward"):
@@ -50,17 +54,49 @@ def inner_evaluation(statements: Sequence[ast.stmt]) -> InnerEvaluation | None:
         inner = [node for node in ast.walk(loop) if isinstance(node, ast.For) and node is not loop]
         if any(_calls(node, "backward") for node in inner):
             continue
+        blocks = [node for node in ast.walk(loop) if isinstance(node, ast.If)]
+        last = _within(node for node in blocks if _LAST_BATCH.search(ast.unparse(node.test)))
         called = [
             node
             for node in ast.walk(loop)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in evaluating
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in evaluating
+            and id(node) not in last
         ]
         silent = _calls(loop, "eval")
-        loops = [node for node in inner if _takes_batches(node) and (silent or _evaluates(node, loop))]
+        loops = [
+            node
+            for node in inner
+            if id(node) not in last and _takes_batches(node) and (silent or _evaluates(node, loop))
+        ]
         if called or loops:
             at: ast.For | ast.Call = called[0] if called else loops[0]
-            return InnerEvaluation(at, apart=_apart(at, nodes), gathers=_gathering(loop, loops))
+            evaluations = {id(one) for one in (*called, *loops)}
+            apart = [node for node in blocks if not evaluations.isdisjoint(_within([node]))]
+            return InnerEvaluation(at, apart=_apart(at, nodes), gathers=_gathering(loop, [*loops, *apart]))
     return None
+
+
+def _within(blocks: Iterable[ast.AST]) -> set[int]:
+    return {id(one) for block in blocks for one in ast.walk(block)}
+
+
+def _has_no_gradients(function: ast.FunctionDef) -> bool:
+    """``@torch.no_grad()``, or the same around a loop over a loader, up to its end."""
+    if _calls(function, "backward"):
+        return False
+    decorated = any(
+        ast.unparse(one).removesuffix("()").rpartition(".")[2] in _UNGRADED for one in function.decorator_list
+    )
+    loops = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.For)
+        and any(_LOADER.fullmatch(name) and not name.startswith("data") for name in _names(node.iter))
+        and not any(isinstance(one, ast.Break | ast.Return) for one in ast.walk(node))
+    ]
+    return any(decorated or _evaluates(node, function) for node in loops)
 
 
 def _calls(node: ast.AST, method: str) -> bool:
@@ -75,10 +111,10 @@ def _takes_batches(node: ast.AST) -> bool:
     return isinstance(node, ast.For) and _OF_BATCHES.search(ast.unparse(node.iter)) is not None
 
 
-def _evaluates(node: ast.For, steps: ast.For) -> bool:
+def _evaluates(node: ast.For, steps: ast.AST) -> bool:
     """Nothing puts the model into evaluation: does a loop take held-out data, or have no gradients, up to its end?"""
     loaders = [name for name in _names(node.iter) if _LOADER.fullmatch(name)]
-    if not loaders or any(isinstance(one, ast.Break) for one in ast.walk(node)):
+    if not loaders or any(isinstance(one, ast.Break | ast.Return) for one in ast.walk(node)):
         return False
     ungraded = [one for one in ast.walk(steps) if isinstance(one, ast.With) and _is_ungraded(one)]
     return (
@@ -110,6 +146,8 @@ def _apart(at: ast.For | ast.Call, nodes: Sequence[ast.AST]) -> bool:
             isinstance(target, ast.Attribute) and target.attr == _END for target in node.targets
         ):
             return True
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(f"._set_{_END}"):
+            return True
     prepared = [
         one
         for node in nodes
@@ -126,9 +164,9 @@ def _apart(at: ast.For | ast.Call, nodes: Sequence[ast.AST]) -> bool:
     return bool(loaders) and loaders.isdisjoint(known)
 
 
-def _gathering(steps: ast.For, evaluations: Sequence[ast.For]) -> ast.Call | None:
-    """``gather_for_metrics`` in the loop of the steps, and in no loop that evaluates."""
-    within = {id(one) for loop in evaluations for one in ast.walk(loop)}
+def _gathering(steps: ast.For, evaluations: Sequence[ast.AST]) -> ast.Call | None:
+    """``gather_for_metrics`` in the loop of the steps, and in no loop or block that evaluates."""
+    within = _within(evaluations)
     return next(
         (
             one

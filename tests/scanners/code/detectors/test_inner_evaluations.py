@@ -31,6 +31,10 @@ def of_steps(inside: str, before: str = "") -> ast.Module:
         ("for value in dataset_values:\n    print(value)\n", False),
         ("with torch.no_grad():\n    for p in model.parameters():\n        p.mul_(2)\n", False),
         ("for one in eval_dataloader:\n    model(one).backward()\n", False),
+        ("with torch.no_grad():\n    for one in val_batch['x']:\n        print(one)\n", False),
+        ("if i == len(loader) - 1:\n    for one in dev:\n        print(model(one))\n", False),
+        ("if (i + 1) % len(loader) == 0:\n    for one in dev:\n        print(model(one))\n", False),
+        ("if i % (len(loader) // 4) == 0:\n    for one in dev:\n        print(model(one))\n", True),
     ],
 )
 def test_a_loop_that_trains_nothing(inside: str, told: bool) -> None:
@@ -49,6 +53,11 @@ def test_a_loop_that_trains_nothing(inside: str, told: bool) -> None:
             "accelerator.gradient_state.end_of_dataloader = False\n",
             True,
         ),
+        (
+            "model, loader, dev = accelerator.prepare(model, loader, dev)\n",
+            "accelerator.gradient_state._set_end_of_dataloader(False)\n",
+            True,
+        ),
     ],
 )
 def test_a_loader_of_an_evaluation_that_accelerate_does_not_know(before: str, inside: str, apart: bool) -> None:
@@ -62,9 +71,25 @@ def test_a_loader_of_an_evaluation_that_accelerate_does_not_know(before: str, in
     [
         ("for one in dev:\n    a.gather_for_metrics(model(one))\n", False),
         ("a.gather_for_metrics(batch)\nfor one in dev:\n    print(model(one))\n", True),
+        ("if i % 9 == 0:\n    for one in dev:\n        l.append(model(one))\n    a.gather_for_metrics(l)\n", False),
     ],
 )
 def test_what_is_gathered_of_steps(inside: str, told: bool) -> None:
     found = inner_evaluation(of_steps(inside).body)
     assert found is not None
     assert (found.gathers is not None) is told
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        ("@torch.no_grad()\ndef check(loader):\n    for one in loader:\n        print(model(one))\n", True),
+        ("def check(dev):\n    with torch.no_grad():\n        for one in dev:\n            print(model(one))\n", True),
+        ("@torch.no_grad()\ndef check(parts):\n    for one in parts:\n        print(one)\n", False),
+        ("@torch.no_grad()\ndef check(loader):\n    for one in loader:\n        return model(one)\n", False),
+        ("@torch.no_grad()\ndef check(batch):\n    for one in batch:\n        print(model(one))\n", False),
+        ("def check(names):\n    for one in names:\n        print(one)\n", False),
+    ],
+)
+def test_a_function_without_gradients(function: str, told: bool) -> None:
+    assert (inner_evaluation(of_steps("check(one)\n", function).body) is not None) is told

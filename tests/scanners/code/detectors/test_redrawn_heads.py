@@ -20,6 +20,15 @@ from gradcompat.scanners.code.detectors.redrawn_heads import initialised_after_r
             False,
         ),
         ("model.resize_token_embeddings(502)", False),
+        ("t.add_tokens(['<a>'])\nmodel.resize_token_embeddings(len(t))\nmodel.post_init()", True),
+        ("model.resize_token_embeddings(len(t) + 2)\nmodel.post_init()", True),
+        ("model.resize_token_embeddings(len(t))\nmodel.post_init()", False),
+        ("model.resize_token_embeddings(len(t), mean_resizing=False)\nmodel.post_init()", False),
+        (
+            "t.add_special_tokens({'pad_token': t.eos_token})\n"
+            "model.resize_token_embeddings(len(t))\nmodel.post_init()",
+            False,
+        ),
     ],
 )
 def test_a_model_that_is_initialised_once_more(text: str, told: bool) -> None:
