@@ -92,7 +92,7 @@ LIMITS = (
         "each finding has the nearest change instead; no gap, but a note",
     ),
     Limit(
-        "audit.auditor:PLAN_STEPS",
+        "audit.options:PLAN_STEPS",
         "steps of the plans behind the advice of a check, for each MB of environments, shared likewise",
         "the nearest change of each finding instead",
     ),

@@ -13,7 +13,7 @@ from gradcompat.audit.change_advice import PLAN_QUESTIONS, advise_findings
 from gradcompat.audit.environment_findings import MATCH_STEPS, match_runs
 from gradcompat.audit.missing_versions import missing_versions
 from gradcompat.audit.named_python import with_named_python
-from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.options import PLAN_STEPS, AuditOptions
 from gradcompat.audit.replaced_versions import refused_by_requirements, replace_versions
 from gradcompat.audit.stated_versions import with_stated_versions
 from gradcompat.audit.targets import AuditRequest, File, Source, environment_of, size_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # Of less a process costs more than it saves: to start it, and to send back what it found.
 _BYTES_FOR_A_PROCESS = 1_000_000
 # What the plans behind the advice of one check may do together, for each megabyte of environments.
-PLAN_STEPS = 900_000
+PLAN_STEPS = 1_600_000
 _TOO_LARGE = "check it alone, on a machine with more memory"
 _MEGABYTE = 1_000_000
 

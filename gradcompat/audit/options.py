@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 NO_SUCH_ID = "ids look like GC-0002; --knowledge names records of your own"
 
 
+# What the plans behind the advice of one check may do together, for each megabyte of environments.
+PLAN_STEPS = 1_250_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions:
     """What the user said beside the targets."""
@@ -33,7 +37,7 @@ class AuditOptions:
     show_all: bool = False
     waivers: Waivers | None = None
     versions_of: frozenset[str] = frozenset()  # packages that something but a record asks after
-    plan_steps: int = 900_000  # for the plan behind the advice for one environment
+    plan_steps: int = PLAN_STEPS  # for the plan behind the advice for one environment
     replacements: tuple[tuple[str, str], ...] = ()  # versions to judge instead of what is pinned, by normalised name
     cache: Path | None = None  # the folder in which what was read of large lockfiles is kept
     advise: bool = True  # say what to do about each finding; an audit to compare with needs none

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcompat.audit.auditor import PLAN_STEPS
+from gradcompat.audit.options import PLAN_STEPS
 from gradcompat.audit.breaks import uses_of_models
 from gradcompat.audit.change_advice import PLAN_QUESTIONS, advise_findings
 from gradcompat.audit.environment_findings import Matched, match_runs

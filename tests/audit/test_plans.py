@@ -117,7 +117,7 @@ def test_the_steps_of_a_check_are_shared(tmp_path: Path, monkeypatch: pytest.Mon
     runs = (Context(source="train.yaml", kind="accelerate config", run=True, settings=()),)
     tasks = [auditor.Task(file, runs if number < 2 else ()) for number, file in enumerate(files)]
     auditor.audit_each(tasks, load(), AuditOptions())
-    assert given == [auditor.PLAN_STEPS // 2] * 2 + [auditor.PLAN_STEPS // 10] * 8
+    assert given == [options.PLAN_STEPS // 2] * 2 + [auditor.PLAN_STEPS // 10] * 8
 
 
 TRAIN = """\
