@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 # Of less a process costs more than it saves: to start it, and to send back what it found.
 _BYTES_FOR_A_PROCESS = 1_000_000
-# What the plans behind the advice of one check may do together, for each megabyte of environments.
-PLAN_STEPS = 1_600_000
 _TOO_LARGE = "check it alone, on a machine with more memory"
 _MEGABYTE = 1_000_000
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from gradcompat.model.waiver import Waivers
 
 NO_SUCH_ID = "ids look like GC-0002; --knowledge names records of your own"
-
-
 # What the plans behind the advice of one check may do together, for each megabyte of environments.
 PLAN_STEPS = 1_250_000
 

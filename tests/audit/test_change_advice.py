@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcompat.audit.options import PLAN_STEPS
 from gradcompat.audit.breaks import uses_of_models
 from gradcompat.audit.change_advice import PLAN_QUESTIONS, advise_findings
 from gradcompat.audit.environment_findings import Matched, match_runs
-from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.options import PLAN_STEPS, AuditOptions
 from gradcompat.audit.plans import PlanOptions, plan_of
 from gradcompat.audit.project_files import Project
 from gradcompat.budget import Budget

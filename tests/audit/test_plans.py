@@ -11,7 +11,7 @@ import pytest
 import gradcompat
 from gradcompat.audit import auditor, plans
 from gradcompat.audit.auditor import Task, audit
-from gradcompat.audit.options import AuditOptions
+from gradcompat.audit.options import PLAN_STEPS, AuditOptions
 from gradcompat.audit.plans import PlanOptions, exit_status, plan_all, within
 from gradcompat.audit.targets import AuditRequest, File, megabytes
 from gradcompat.budget import Budget
@@ -117,7 +117,7 @@ def test_the_steps_of_a_check_are_shared(tmp_path: Path, monkeypatch: pytest.Mon
     runs = (Context(source="train.yaml", kind="accelerate config", run=True, settings=()),)
     tasks = [auditor.Task(file, runs if number < 2 else ()) for number, file in enumerate(files)]
     auditor.audit_each(tasks, load(), AuditOptions())
-    assert given == [options.PLAN_STEPS // 2] * 2 + [auditor.PLAN_STEPS // 10] * 8
+    assert given == [PLAN_STEPS // 2] * 2 + [PLAN_STEPS // 10] * 8
 
 
 TRAIN = """\
