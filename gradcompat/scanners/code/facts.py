@@ -17,6 +17,7 @@ from gradcompat.scanners.code.alike_branches import agreed
 from gradcompat.scanners.code.arguments import Place
 from gradcompat.scanners.code.assignments import assigned, defined, frozen_in_loop, non_persistent, unties, variable
 from gradcompat.scanners.code.call_settings import read_call
+from gradcompat.scanners.code.checkpointing_order import HOOKS, order
 from gradcompat.scanners.code.command_options import read_options, read_switches
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.models import makes_model
@@ -28,7 +29,7 @@ from gradcompat.scanners.code.own_loops import (
     read_resumption,
     stands_after,
 )
-from gradcompat.scanners.code.program_inference import FIRST, HOOKS, conclude, order
+from gradcompat.scanners.code.program_inference import FIRST, conclude
 from gradcompat.scanners.code.sample_contents import read_completion, read_visual_content
 from gradcompat.scanners.code.symbols import read_bare_method, read_name, read_symbols
 from gradcompat.scanners.code.walk import Step, text, walk

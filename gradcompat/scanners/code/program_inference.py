@@ -4,41 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from gradcompat.model.environment import Location, Setting, SettingValue
-from gradcompat.scanners.code.arguments import Argument
-from gradcompat.scanners.code.calls import KERAS, LOADER, LOADERS, STATEFUL_LOADERS
-from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTIONS, on_plain_convolutions
+from gradcompat.scanners.code.calls import KERAS
+from gradcompat.scanners.code.checkpointing_order import absent, hooked, ordered
+from gradcompat.scanners.code.composed_calls import composed
 from gradcompat.scanners.code.detectors.added_layers import unfilled_layers
-from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
 from gradcompat.scanners.code.detectors.earlier_precision import after_half
-from gradcompat.scanners.code.detectors.graded_losses import FUSED, only_trains
 from gradcompat.scanners.code.detectors.inner_evaluations import inner_evaluation
-from gradcompat.scanners.code.detectors.joined_convolutions import CONVOLVING, joined_convolution
-from gradcompat.scanners.code.detectors.last_crops import ends_with_crop
-from gradcompat.scanners.code.detectors.late_adapters import (
-    ATTACHING,
-    OVERRIDING,
-    early_override,
-    late_adapter,
-    late_optimizer,
-)
-from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
 from gradcompat.scanners.code.detectors.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.code.detectors.outer_losses import computed_outside
 from gradcompat.scanners.code.detectors.redrawn_heads import initialised_after_resizing
-from gradcompat.scanners.code.detectors.restored_generation import NONE_BEHIND, ends_generation
-from gradcompat.scanners.code.detectors.returning_hooks import RETURNING, returning_hook
-from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
-from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, shared_twice
 from gradcompat.scanners.code.detectors.ungraded_passes import ungraded_pass
-from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
 from gradcompat.scanners.code.findings import COMPLETIONS, PICTURE, Findings
-from gradcompat.scanners.code.names import UNKNOWN
-from gradcompat.scanners.code.object_history import scope_of
-from gradcompat.scanners.code.option_defaults import is_option, named_option
-from gradcompat.scanners.code.own_loops import read_epochs
+from gradcompat.scanners.code.loader_inference import LOOPS_OF_ITS_OWN, batched, loaded, repeated, shuffled, streamed
 from gradcompat.scanners.code.sample_contents import read_videos_alone
 from gradcompat.scanners.code.syntax import last_name
 from gradcompat.scanners.code.walk import Step
@@ -48,33 +28,17 @@ from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.terms.calls import Call, read_call
 from gradcompat.terms.symbol_patterns import name_of
 
-# What puts the hook on the embeddings, under whichever name; their mention alone makes the absence doubtful.
-HOOKS = frozenset(
-    {
-        *("enable_input_require_grads", "make_inputs_require_grad", "register_forward_hook"),
-        *("prepare_model_for_kbit_training", "prepare_model_for_int8_training"),
-    }
-)
 # ``outputs[0]``, which is the loss of a model.
 FIRST = "[0]"
-_HOOK = "enable_input_require_grads"
-_CHECKPOINTING = frozenset({"gradient_checkpointing", "use_gradient_checkpointing", "activation_checkpointing"})
 _RECOMPUTES = re.compile(
     r"checkpointing|recompute|remat|utils\.checkpoint|\bcheckpoint\(|checkpoint_wrapper|import checkpoint"
     r"|use_checkpoint|with_cp\b|grad\w*_(?:checkpoint|ckpt)|memory_efficient\s*=\s*True"
 )
-# Who trains in a loop of the program's own, or in one that recomputes nothing by itself.
-_LOOPS_OF_ITS_OWN = ("torch", "accelerate", "lightning")
 # The methods of trainers that train.
 _STARTS = frozenset({"train", "fit"})
-_LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
 # What runs the loop that TrainingArguments are for.
 _TRAINER_OF_OTHERS = re.compile(
     r"(?:transformers|trl|optimum|unsloth|adapters|setfit|sentence_transformers)\.(?:\w+\.)*\w*Trainer(?:\.\w+)?"
-)
-# Schedules that are of torch's LRScheduler, which ReduceLROnPlateau was not before it.
-_TORCHS_SCHEDULE = re.compile(
-    r"torch\.optim\.lr_scheduler\.(?:\w+LR|CosineAnnealingWarmRestarts)|transformers\.(?:\w+\.)*get_\w*schedule\w*"
 )
 # What is made the padding token, and where that is the first one of the vocabulary.
 _PADDING = re.compile(r"\bpad_token(?:_id)?[\"']?\s*(?:=(?!=)|:)[^\n]*")
@@ -82,8 +46,6 @@ _ZERO = re.compile(r"pad_token_id\s*=\s*0\s*(?:#.*)?")
 _LLAMA = re.compile(r"llama", re.IGNORECASE)
 # An end that a program writes into its samples without eos_token, or into the template of its tokenizer.
 _WRITTEN_END = re.compile(r"</s>|TemplateProcessing|post_processor|input_ids[\"']?\]?(?:\.append\(|\s*\+)")
-_BEFORE_SHUFFLE = 2  # dataset and batch_size
-_BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
 # What a program of Keras calls to train: compile and fit of a model, or a tape of its own.
 _FIT = frozenset({"compile", "fit"})
 _TAPE = frozenset({"GradientTape", "apply_gradients"})
@@ -105,8 +67,6 @@ _ADAPTED = ("peft", "adapter", "lora")
 _HALF = re.compile(r"(?:bf16|fp16)\s*=\s*True")
 _PRECISION_VARIABLE = "ACCELERATE_MIXED_PRECISION"  # who sets it says what the next arguments take
 _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
-# What may bring `fit` data for a validation.
-_OF_VALIDATION = re.compile(r"val_dataloader|[Dd]ata_?[Mm]odule|LightningCLI|instantiate")
 # ``[t[i : i + block_size] for i in range(0, total_length, block_size)]`` and the labels of what it gives.
 _CUT = re.compile(r"\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,")
 _ALL_COUNT = re.compile(r"""\[["']labels["']\]\s*=\s*\w+\[["']input_ids["']\]""")
@@ -116,12 +76,6 @@ _OTHER_PRECISION = re.compile(
     r"|from_pretrained|argparse|config|cfg|hydra|yaml|json|environ",
     re.IGNORECASE,
 )
-_AUTOCAST = re.compile("autocast")
-_BACKWARD_PRE_HOOK = re.compile("full_backward_pre_hook")
-_GENERATING = re.compile(r"\bgenerate\(")
-# Who asks what parameters of Flax are before it thaws them.
-_ASKS_FROZEN = re.compile(r"isinstance\([^()]*FrozenDict|hasattr\([^()]*['\"]unfreeze['\"]|except\s+AttributeError")
-_PREPARING = re.compile(r"\.prepare\(")
 _OWN_WEIGHTS = "transformers.PreTrainedModel._init_weights"
 # A model of sentence-transformers, which trains itself.
 _SELF_TRAINED = re.compile(r"sentence_transformers\.(?:\w+\.)*(?:SentenceTransformer|CrossEncoder|SparseEncoder)\.fit")
@@ -139,7 +93,7 @@ _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"}
 
 def conclude(found: Findings, end: Step) -> None:
     """Add what follows from the whole."""
-    _hooked(found, end)
+    hooked(found, end)
     _driven(found, end)
     if any(map(_OF_SWIFT.fullmatch, found.symbols)):
         found.settings += left_to_tool("ms-swift", found.settings)
@@ -148,19 +102,19 @@ def conclude(found: Findings, end: Step) -> None:
         found.settings[:] = [one for one in found.settings if one.key != _COMPILED or one.value is False]
     _merged(found)
     _accumulated_alike(found)
-    _ordered(found, end)
-    _absent(found, end)
+    ordered(found, end)
+    absent(found, end)
     _loss(found)
     _blocks(found)
     _outside(found, end)
-    _streamed(found)
-    _loaded(found)
-    _repeated(found)
-    _batched(found)
+    streamed(found)
+    loaded(found)
+    repeated(found)
+    batched(found)
     _validated(found, end)
     _padded(found)
     _ended(found, end)
-    _shuffled(found)
+    shuffled(found)
     _unadapted(found)
     _pictured(found, end)
     _completed(found)
@@ -174,7 +128,7 @@ def conclude(found: Findings, end: Step) -> None:
         half = after_half(found.names.module.node, found.names)
         if half is not None:
             found.symbols.setdefault(f"{half[0]}.after_half", found.place(half[1]))
-    _composed(found)
+    composed(found)
     if _OWN_WEIGHTS in found.symbols and not loads_a_model(found):
         del found.symbols[_OWN_WEIGHTS]  # no checkpoint, which it could overwrite
     buffer = buffer_of_model(found)
@@ -203,140 +157,6 @@ def _completed(found: Findings) -> None:
     key, driver = "training.completion_only_loss", found.drivers.get("trl")
     if driver is not None and COMPLETIONS in found.mentioned and all(one.key != key for one in found.settings):
         found.settings.append(Setting(key=key, value=True, location=driver, presumed=True))
-
-
-def _composed(found: Findings) -> None:
-    """What is wrong by what else the program says: orders of calls, and names that go only together."""
-    if "torch" in found.imported:
-        for one in found.with_text(SCHEDULE.search):
-            for name, node in one.once(uses):
-                found.symbols.setdefault(name, one.place(node))
-        for one in found.with_text(_AUTOCAST.search):
-            second = one.once(ungraded_first)
-            if second is not None:
-                found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))
-    for one in found.with_text(_BACKWARD_PRE_HOOK.search):
-        hook = one.once(returning_hook)
-        if hook is not None:
-            found.symbols.setdefault(RETURNING, one.place(hook))
-    generating = found.with_text(_GENERATING.search) if "peft" in found.imported else []
-    ending = generating[0].once(ends_generation) if len(generating) == 1 else None
-    if ending is not None:
-        found.symbols.setdefault(NONE_BEHIND, generating[0].place(ending))
-    if "peft" in found.imported and any(map(ON_CONVOLUTIONS.search, found.texts)):
-        everything = (found, *found.parts)
-        told = on_plain_convolutions([statement for one in everything for statement in one.statements])
-        for name, node in told:
-            owner = next(one for one in everything if any(node in ast.walk(part) for part in one.statements))
-            found.symbols.setdefault(name, owner.place(node))
-    _reloaded(found)
-    _copied(found)
-    if found.lightning_module is not None and "save_hyperparameters" in found.mentioned:
-        everything = (found, *found.parts)
-        loaded = reads_objects(
-            [one.statements for one in everything], [one.document.text for one in everything], found.imported
-        )
-        if loaded is not None:
-            found.symbols.setdefault("lightning.LightningModule.object_hyperparameters", found.lightning_module)
-    if found.lightning_module is not None and not _validates(found):
-        found.symbols.setdefault("lightning.LightningModule.no_validation", found.lightning_module)
-    if found.lightning_module is not None and "save_hyperparameters" not in found.mentioned:
-        found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", found.lightning_module)
-    for one in found.with_text(ATTACHING.search):
-        late = one.once(late_adapter)
-        if late is not None:
-            found.symbols.setdefault("late_adapter", one.place(late))
-    for one in found.with_text(_PREPARING.search):
-        late = one.once(late_optimizer)
-        if late is not None:
-            found.symbols.setdefault("late_optimizer", one.place(late))
-        left = one.once(left_unprepared)
-        if left is not None:
-            found.symbols.setdefault("loader.unprepared", one.place(left))
-    if "fla" in found.imported:
-        for one in found.with_text(CONVOLVING.search):
-            joined = one.once(joined_convolution)
-            if joined is not None:
-                found.symbols.setdefault("fla.modules.ShortConvolution.joined", one.place(joined))
-    if "flax" in found.imported and "unfreeze" in found.mentioned and any(map(_ASKS_FROZEN.search, found.texts)):
-        found.symbols.setdefault("unfreeze.guarded", found.place(found.names.module.node))
-    fused = list(found.with_text(FUSED.search)) if "liger_kernel" in found.imported else []
-    if fused and all(only_trains(one.names) for one in fused):
-        found.symbols.setdefault("liger_loss.of_training", found.place(found.names.module.node))
-    if "bitsandbytes" in found.imported:
-        for one in found.with_text(OVERRIDING.search):
-            early = one.once(early_override)
-            if early is not None:
-                found.symbols.setdefault("override_config.in_front", one.place(early))
-    for one in found.with_text(SHARING.search):
-        loader = one.once(shared_twice)
-        if loader is not None:
-            found.symbols.setdefault("loader.shared_twice", one.place(loader))
-    scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
-    steps = any("lr_scheduler_step" in text for text in found.texts)
-    kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand
-    if scheduled is not None and "lightning" in found.drivers and not (steps or kept):
-        found.symbols.setdefault("lightning.LightningModule.torchs_scheduler", found.symbols[scheduled])
-
-
-def _validates(found: Findings) -> bool:
-    """May a module of Lightning's have a validation? Only what derives from its class alone surely has none."""
-    everything = (found, *found.parts)
-    classes = (node for one in everything for node in one.statements if isinstance(node, ast.ClassDef))
-    mixed = any(len(node.bases) > 1 for node in classes)
-    return mixed or (any("validation_step" in text for text in found.texts) and _loads_validation(found))
-
-
-def _loads_validation(found: Findings) -> bool:
-    """May ``fit`` get data for a validation? Surely not where it gets one loader that the program makes."""
-    if any(_OF_VALIDATION.search(text) for text in found.texts):
-        return True
-    everything = (found, *found.parts)
-    fits = [call.node for one in everything for call in one.called if any(name.endswith(".fit") for name in call.names)]
-    made = any("DataLoader(" in text for text in found.texts)
-    return not (made and fits and all(_gets_one_loader(call) for call in fits))
-
-
-def _gets_one_loader(fit: ast.Call) -> bool:
-    starred = any(isinstance(given, ast.Starred) for given in fit.args)
-    return not starred and len(fit.args) <= 2 and all(keyword.arg is not None for keyword in fit.keywords)
-
-
-def _copied(found: Findings) -> None:
-    """Augmentations that end in a crop, and those that the workers of a data loader get copies of."""
-    if "albumentations" not in found.imported:
-        return
-    everything = (found, *found.parts)
-    places = {
-        call.node: one
-        for one in everything
-        for call in one.called
-        if any(name.startswith("albumentations.") for name in call.names)
-    }
-    for call, owner in places.items():
-        if ends_with_crop(call, owner.names, scope_of(call, owner.names)):
-            found.symbols.setdefault("albumentations.Compose.ends_with_crop", owner.place(call))
-    for call in copied_compositions([one.statements for one in everything], places):
-        found.symbols.setdefault("albumentations.Compose.copied", places[call].place(call))
-
-
-def _reloaded(found: Findings) -> None:
-    """Loads of what the program has saved itself, and of tokenizers of another model."""
-    if not found.loaded:
-        return
-    saved = {ast.dump(one) for one in found.saved}
-    folders = {one.value for one in found.saved if isinstance(one, ast.Constant) and isinstance(one.value, str)}
-    models = {setting.value for setting in found.settings if setting.key == "model.name"}
-    for name, where, path, location in found.loaded:
-        own = ast.dump(where) in saved or (path is not None and any(path.startswith(f"{one}/") for one in folders))
-        if "Tokenizer" not in name:
-            if own:
-                found.symbols.setdefault(f"{name}.of_saved", location)
-            continue
-        if path is None:
-            continue
-        if models and None not in models and path not in models:
-            found.symbols.setdefault(f"{name}.of_other", location)
 
 
 def _driven(found: Findings, end: Step) -> None:
@@ -407,12 +227,12 @@ def _merged(found: Findings) -> None:
     if not found.merged or not all(found.merged):
         return
     driver = next(iter(found.drivers.values()), None)
-    loaded = [] if driver is None else [Setting(key="peft.method", value="none", location=driver)]
+    whole = [] if driver is None else [Setting(key="peft.method", value="none", location=driver)]
     for one in (found, *found.parts):
         of_others = [setting for setting in one.settings if not setting.key.startswith("peft.")]
         methods = [replace(setting, value="none") for setting in one.settings if setting.key == "peft.method"]
-        one.settings = [*of_others, *(methods or loaded)]
-        loaded = []
+        one.settings = [*of_others, *(methods or whole)]
+        whole = []
 
 
 def _accumulated_alike(found: Findings) -> None:
@@ -562,108 +382,6 @@ def _outside(found: Findings, end: Step) -> None:
         found.state(end, "model.returns_loss", False)
 
 
-def _streamed(found: Findings) -> None:
-    """A stream comes in its own order where the program, all of which was read, shuffles nothing, and as a whole where
-    it filters nothing.
-
-    Trainers and data loaders shuffle no stream themselves.
-    """
-    made = found.symbols.get("datasets.IterableDataset.from_generator")
-    if made is not None:
-        found.settings.append(Setting(key="data.streaming", value=True, location=made))
-    streams = [one.location for one in found.settings if one.key == "data.streaming" and one.value is True]
-    names = found.names
-    if not streams or found.parts or names.relative or names.stars or names.rewritten or found.dynamic:
-        return
-    if not any("shuffle" in name for name in found.mentioned):
-        found.settings.append(Setting(key="data.shuffle", value=False, location=streams[0]))
-    if "filter" not in found.mentioned:
-        found.settings.append(Setting(key="data.stream_filter", value=False, location=streams[0]))
-
-
-def _loaded(found: Findings) -> None:
-    """The worker processes of the data loaders that a program makes itself, if all loaders agree on several or none.
-
-    That a number is given and computed is told, too.
-    """
-    agreed: tuple[int | None, Location] | None = _of_loaders(found, _workers, alone=0)
-    driven = {one.value for one in found.settings if one.key == "training.framework"}
-    if agreed is None and driven and driven <= {*_LOOPS_OF_ITS_OWN}:
-        calls = [(one, call.node) for one in (found, *found.parts) for call in one.called if {*call.names} <= _LOADERS]
-        if _workers_of_option(found, [call for one, call in calls if one is found], others=len(calls)):
-            return
-        computed = [(None, one.place(call)) for one, call in calls if _computes_workers(call)]
-        agreed = computed[0] if computed else None
-    if agreed is not None:
-        found.settings.append(Setting(key="training.dataloader_num_workers", value=agreed[0], location=agreed[1]))
-
-
-def _repeated(found: Findings) -> None:
-    """How often a loop of the program's own goes through the data, where it counts its epochs."""
-    driven = {one.value for one in found.settings if one.key == "training.framework"}
-    if not driven or not driven <= {"torch", "accelerate"}:
-        return
-    for loop in found.names.nodes(ast.For):
-        if isinstance(loop, ast.For) and read_epochs(found, loop, scope_of(loop, found.names)):
-            return
-
-
-def _workers_of_option(found: Findings, calls: Sequence[ast.Call], *, others: int) -> bool:
-    """Does one option of the command line say it for all loaders, ``num_workers=args.workers``? Then it is noted."""
-    given = [word.value for call in calls for word in call.keywords if word.arg == "num_workers"]
-    if not given or len(given) != others or len({ast.unparse(one) for one in given}) != 1:
-        return False
-    scope = scope_of(given[0], found.names)
-    asked = is_option(given[0], found.names, scope)
-    if asked not in found.options if asked is not None else named_option(given[0], found.names, scope) is None:
-        return False
-    step = Step(given[0], scope, scope, branch=False)
-    found.feed(step, LOADER, [Argument("num_workers", UNKNOWN, given[0], None, given[0])], LOADERS)
-    return True
-
-
-def _computes_workers(call: ast.Call) -> bool:
-    return any(one.arg == "num_workers" and not isinstance(one.value, ast.Constant) for one in call.keywords)
-
-
-def _batched(found: Findings) -> None:
-    """The samples of a batch of the data loaders that a program makes itself, if all agree on several or one."""
-    agreed = _of_loaders(found, _batch, alone=1)
-    if agreed is not None:
-        found.settings.append(
-            Setting(key="training.per_device_eval_batch_size", value=agreed[0], location=agreed[1], presumed=True)
-        )
-
-
-def _of_loaders(found: Findings, count: Callable[[ast.Call], int | None], *, alone: int) -> tuple[int, Location] | None:
-    """The least count of the data loaders and where it stands, if all say it and all are above one, or `alone`.
-
-    Loaders of training and of validation are not told apart.
-    """
-    driven = {one.value for one in found.settings if one.key == "training.framework"}
-    if not driven or not driven <= {"torch", "accelerate", "lightning"}:
-        return None
-    everything = (found, *found.parts)
-    calls = [(one, call.node) for one in everything for call in one.called if _LOADERS.issuperset(call.names)]
-    given = [count(call) for _, call in calls]
-    counts = [one for one in given if one is not None]
-    if not counts or len(counts) != len(given) or (min(counts) <= 1 and max(counts) != alone):
-        return None
-    owner, least = calls[counts.index(min(counts))]
-    return min(counts), owner.place(least)
-
-
-def _batch(call: ast.Call) -> int | None:
-    """The batch size of one loader, 1 where it says nothing; None if what it says is computed."""
-    if any(one.arg in (None, "batch_sampler") for one in call.keywords):
-        return None
-    told = [one.value for one in call.keywords if one.arg == "batch_size"] or call.args[1:_BEFORE_SHUFFLE]
-    if not told:
-        return 1
-    value = told[0].value if isinstance(told[0], ast.Constant) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def _validated(found: Findings, end: Step) -> None:
     """A loop of the program's own that evaluates between its steps."""
     driven = {one.value for one in found.settings if one.key == "training.framework"}
@@ -697,26 +415,6 @@ def _ended(found: Findings, end: Step) -> None:
         found.symbols.setdefault("tokenizer.eos_token.written", found.place(end.node))
 
 
-def _shuffled(found: Findings) -> None:
-    """Loaders of torch in a loop of the program's own take the samples in their order, if none is told to shuffle."""
-    driven = {one.value for one in found.settings if one.key == "training.framework"}
-    if not driven or not driven <= {"torch", "accelerate"} or {"shuffle", "sampler"} & found.mentioned:
-        return
-    if any(one.key in ("data.streaming", "data.shuffle") for one in found.settings):
-        return
-    calls = [call.node for call in found.called if _LOADERS.issuperset(call.names)]
-    if calls and all(_keeps_order(call) for call in calls):
-        found.settings.append(Setting(key="data.shuffle", value=False, location=found.place(calls[0])))
-
-
-def _keeps_order(call: ast.Call) -> bool:
-    """Is a loader neither told to shuffle nor given a sampler, by what stands in the call?"""
-    if len(call.args) > _BEFORE_SHUFFLE or any(one.arg is None for one in call.keywords):
-        return False
-    told = [one.value for one in call.keywords if one.arg in ("shuffle", "sampler", "batch_sampler")]
-    return all(isinstance(one, ast.Constant) and one.value in (False, None) for one in told)
-
-
 def recomputes_nothing(found: Findings, text: str) -> Iterator[Setting]:
     """A loop of the program's own recomputes no activations if no word of it says so; a config still may.
 
@@ -725,20 +423,9 @@ def recomputes_nothing(found: Findings, text: str) -> Iterator[Setting]:
         text: of the program and of these modules.
     """
     driver = next((one for one in found.settings if one.key == "training.framework"), None)
-    if driver is None or driver.value not in _LOOPS_OF_ITS_OWN or found.names.stars or _RECOMPUTES.search(text):
+    if driver is None or driver.value not in LOOPS_OF_ITS_OWN or found.names.stars or _RECOMPUTES.search(text):
         return
     yield Setting(key="training.gradient_checkpointing", value=False, location=driver.location, presumed=True)
-
-
-def _workers(call: ast.Call) -> int | None:
-    """The workers of one loader, none where it says nothing; None if what it says is computed."""
-    if len(call.args) > _BEFORE_WORKERS or any(one.arg is None for one in call.keywords):
-        return None
-    for one in call.keywords:
-        if one.arg == "num_workers":
-            value = one.value.value if isinstance(one.value, ast.Constant) else None
-            return value if isinstance(value, int) and not isinstance(value, bool) else None
-    return 0
 
 
 def _trains_keras(found: Findings) -> bool:
@@ -753,100 +440,3 @@ def _trains_keras(found: Findings) -> bool:
 
 def _framework(found: Findings, name: str) -> None:
     found.settings.append(Setting(key="training.framework", value=name, location=found.drivers[name]))
-
-
-def order(found: Findings, end: Step) -> None:
-    """What follows from one module of several."""
-    _hooked(found, end)
-    _ordered(found, end)
-
-
-def _hooked(found: Findings, end: Step) -> None:
-    """Where the hook on the embeddings stands behind the question for checkpointing, it is there when it counts."""
-    if not found.hooks:
-        return
-    asked = _behind_checkpointing(end.node) if any(step.branch for step in found.hooks) else set()
-    for step in found.hooks:
-        branch = step.branch and step.node not in asked
-        found.state(step._replace(branch=branch), "training.enable_input_require_grads", True)
-
-
-def _behind_checkpointing(tree: ast.AST) -> set[ast.AST]:
-    """The calls of the hook that are made whenever checkpointing is asked for, if the model has the method."""
-    found: set[ast.AST] = set()
-    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
-    for node, inside in waiting:
-        match node:
-            case ast.If(test=test, body=body, orelse=otherwise):
-                now = inside if _asks_for_method(test) else _asks_for_checkpointing(test)
-                waiting += [(one, now) for one in body]
-                waiting += [(one, False) for one in otherwise]
-            case ast.Call(func=ast.Attribute(attr=name)) if inside and name == _HOOK:
-                found.add(node)
-            case ast.Expr() | ast.With() | ast.Module():
-                waiting += [(child, inside) for child in ast.iter_child_nodes(node)]
-            case _:
-                waiting += [(child, False) for child in ast.iter_child_nodes(node)]
-    return found
-
-
-def _asks_for_checkpointing(test: ast.expr) -> bool:
-    """`training_args.gradient_checkpointing`, alone."""
-    return (isinstance(test, ast.Attribute) and test.attr in _CHECKPOINTING) or (
-        isinstance(test, ast.Name) and test.id in _CHECKPOINTING
-    )
-
-
-def _asks_for_method(test: ast.expr) -> bool:
-    """`hasattr(model, "enable_input_require_grads")`."""
-    match test:
-        case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=name)]):
-            return bool(name == _HOOK)
-    return False
-
-
-def _ordered(found: Findings, end: Step) -> None:
-    """Was checkpointing enabled before the adapter was put on? In one function only that can be read off."""
-    if not found.wrapping or not found.checkpointing:
-        return
-    wrapped = found.wrapping[0]
-    sure = len(found.wrapping) == 1 and not wrapped.branch
-    sure = sure and all(not step.branch and step.function is wrapped.function for step in found.checkpointing)
-    first = found.checkpointing[0]
-    # Enabled before and once more after is enabled before.
-    before = _position(first) < _position(wrapped)
-    found.state(end, "training.checkpointing_before_peft", before if sure else None, at=first.node)
-
-
-def _position(step: Step) -> tuple[int, int]:
-    return getattr(step.node, "lineno", 0), getattr(step.node, "col_offset", 0)
-
-
-def _absent(found: Findings, end: Step) -> None:
-    """What the program does not do, where nothing of it is hidden.
-
-    A program that loads the model, puts adapters on it or freezes its embeddings, and hands it to transformers'
-    Trainer or to a loop of its own, all in this one file and with no module of the project between them, and that
-    nowhere mentions the hook on the embeddings, does not set it. Then, and only then, the absence is stated:
-    `training.enable_input_require_grads` and `peft.prepare_model_for_kbit_training` are false, and checkpointing
-    that only the Trainer's arguments ask for comes after the adapter. TRL, Lightning and unsloth do things to the
-    model of their own, so nothing is said with them.
-    """
-    changed = found.frozen or (found.wrapping[0].node if found.wrapping else None)
-    if changed is None or any(step.branch for step in found.wrapping) or not found.trains or not found.models:
-        return
-    if found.parts:
-        return  # the modules between them may do it
-    names = found.names
-    foreign = {"trl", "unsloth"} & names.imported.keys() or {"trl", "lightning"} & found.drivers.keys()
-    if foreign or names.relative or names.stars or names.rewritten or found.hidden:
-        return
-    if not found.mentioned & HOOKS:
-        found.state(end, "training.enable_input_require_grads", False, at=changed)
-        if found.wrapping:
-            found.state(end, "peft.prepare_model_for_kbit_training", False, at=changed)
-    asked = any(
-        setting.key == "training.gradient_checkpointing" and setting.value is True for setting in found.settings
-    )
-    if found.wrapping and asked and not found.checkpointing:
-        found.state(end, "training.checkpointing_before_peft", False, at=changed)

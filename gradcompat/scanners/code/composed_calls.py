@@ -1,0 +1,174 @@
+"""Defects that no call shows by itself: orders of calls, and names that go only together."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTIONS, on_plain_convolutions
+from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
+from gradcompat.scanners.code.detectors.graded_losses import FUSED, only_trains
+from gradcompat.scanners.code.detectors.joined_convolutions import CONVOLVING, joined_convolution
+from gradcompat.scanners.code.detectors.last_crops import ends_with_crop
+from gradcompat.scanners.code.detectors.late_adapters import (
+    ATTACHING,
+    OVERRIDING,
+    early_override,
+    late_adapter,
+    late_optimizer,
+)
+from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
+from gradcompat.scanners.code.detectors.restored_generation import NONE_BEHIND, ends_generation
+from gradcompat.scanners.code.detectors.returning_hooks import RETURNING, returning_hook
+from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
+from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, shared_twice
+from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
+from gradcompat.scanners.code.findings import Findings
+from gradcompat.scanners.code.object_history import scope_of
+
+# Schedules that are of torch's LRScheduler, which ReduceLROnPlateau was not before it.
+_TORCHS_SCHEDULE = re.compile(
+    r"torch\.optim\.lr_scheduler\.(?:\w+LR|CosineAnnealingWarmRestarts)|transformers\.(?:\w+\.)*get_\w*schedule\w*"
+)
+# What may bring `fit` data for a validation.
+_OF_VALIDATION = re.compile(r"val_dataloader|[Dd]ata_?[Mm]odule|LightningCLI|instantiate")
+_AUTOCAST = re.compile("autocast")
+_BACKWARD_PRE_HOOK = re.compile("full_backward_pre_hook")
+_GENERATING = re.compile(r"\bgenerate\(")
+# Who asks what parameters of Flax are before it thaws them.
+_ASKS_FROZEN = re.compile(r"isinstance\([^()]*FrozenDict|hasattr\([^()]*['\"]unfreeze['\"]|except\s+AttributeError")
+_PREPARING = re.compile(r"\.prepare\(")
+
+
+def composed(found: Findings) -> None:
+    """What is wrong by what else the program says: orders of calls, and names that go only together."""
+    if "torch" in found.imported:
+        for one in found.with_text(SCHEDULE.search):
+            for name, node in one.once(uses):
+                found.symbols.setdefault(name, one.place(node))
+        for one in found.with_text(_AUTOCAST.search):
+            second = one.once(ungraded_first)
+            if second is not None:
+                found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))
+    for one in found.with_text(_BACKWARD_PRE_HOOK.search):
+        hook = one.once(returning_hook)
+        if hook is not None:
+            found.symbols.setdefault(RETURNING, one.place(hook))
+    generating = found.with_text(_GENERATING.search) if "peft" in found.imported else []
+    ending = generating[0].once(ends_generation) if len(generating) == 1 else None
+    if ending is not None:
+        found.symbols.setdefault(NONE_BEHIND, generating[0].place(ending))
+    if "peft" in found.imported and any(map(ON_CONVOLUTIONS.search, found.texts)):
+        everything = (found, *found.parts)
+        told = on_plain_convolutions([statement for one in everything for statement in one.statements])
+        for name, node in told:
+            owner = next(one for one in everything if any(node in ast.walk(part) for part in one.statements))
+            found.symbols.setdefault(name, owner.place(node))
+    _reloaded(found)
+    _copied(found)
+    if found.lightning_module is not None and "save_hyperparameters" in found.mentioned:
+        everything = (found, *found.parts)
+        loaded = reads_objects(
+            [one.statements for one in everything], [one.document.text for one in everything], found.imported
+        )
+        if loaded is not None:
+            found.symbols.setdefault("lightning.LightningModule.object_hyperparameters", found.lightning_module)
+    if found.lightning_module is not None and not _validates(found):
+        found.symbols.setdefault("lightning.LightningModule.no_validation", found.lightning_module)
+    if found.lightning_module is not None and "save_hyperparameters" not in found.mentioned:
+        found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", found.lightning_module)
+    for one in found.with_text(ATTACHING.search):
+        late = one.once(late_adapter)
+        if late is not None:
+            found.symbols.setdefault("late_adapter", one.place(late))
+    for one in found.with_text(_PREPARING.search):
+        late = one.once(late_optimizer)
+        if late is not None:
+            found.symbols.setdefault("late_optimizer", one.place(late))
+        left = one.once(left_unprepared)
+        if left is not None:
+            found.symbols.setdefault("loader.unprepared", one.place(left))
+    if "fla" in found.imported:
+        for one in found.with_text(CONVOLVING.search):
+            joined = one.once(joined_convolution)
+            if joined is not None:
+                found.symbols.setdefault("fla.modules.ShortConvolution.joined", one.place(joined))
+    if "flax" in found.imported and "unfreeze" in found.mentioned and any(map(_ASKS_FROZEN.search, found.texts)):
+        found.symbols.setdefault("unfreeze.guarded", found.place(found.names.module.node))
+    fused = list(found.with_text(FUSED.search)) if "liger_kernel" in found.imported else []
+    if fused and all(only_trains(one.names) for one in fused):
+        found.symbols.setdefault("liger_loss.of_training", found.place(found.names.module.node))
+    if "bitsandbytes" in found.imported:
+        for one in found.with_text(OVERRIDING.search):
+            early = one.once(early_override)
+            if early is not None:
+                found.symbols.setdefault("override_config.in_front", one.place(early))
+    for one in found.with_text(SHARING.search):
+        loader = one.once(shared_twice)
+        if loader is not None:
+            found.symbols.setdefault("loader.shared_twice", one.place(loader))
+    scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
+    steps = any("lr_scheduler_step" in text for text in found.texts)
+    kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand
+    if scheduled is not None and "lightning" in found.drivers and not (steps or kept):
+        found.symbols.setdefault("lightning.LightningModule.torchs_scheduler", found.symbols[scheduled])
+
+
+def _validates(found: Findings) -> bool:
+    """May a module of Lightning's have a validation? Only what derives from its class alone surely has none."""
+    everything = (found, *found.parts)
+    classes = (node for one in everything for node in one.statements if isinstance(node, ast.ClassDef))
+    mixed = any(len(node.bases) > 1 for node in classes)
+    return mixed or (any("validation_step" in text for text in found.texts) and _loads_validation(found))
+
+
+def _loads_validation(found: Findings) -> bool:
+    """May ``fit`` get data for a validation? Surely not where it gets one loader that the program makes."""
+    if any(_OF_VALIDATION.search(text) for text in found.texts):
+        return True
+    everything = (found, *found.parts)
+    fits = [call.node for one in everything for call in one.called if any(name.endswith(".fit") for name in call.names)]
+    made = any("DataLoader(" in text for text in found.texts)
+    return not (made and fits and all(_gets_one_loader(call) for call in fits))
+
+
+def _gets_one_loader(fit: ast.Call) -> bool:
+    starred = any(isinstance(given, ast.Starred) for given in fit.args)
+    return not starred and len(fit.args) <= 2 and all(keyword.arg is not None for keyword in fit.keywords)
+
+
+def _copied(found: Findings) -> None:
+    """Augmentations that end in a crop, and those that the workers of a data loader get copies of."""
+    if "albumentations" not in found.imported:
+        return
+    everything = (found, *found.parts)
+    places = {
+        call.node: one
+        for one in everything
+        for call in one.called
+        if any(name.startswith("albumentations.") for name in call.names)
+    }
+    for call, owner in places.items():
+        if ends_with_crop(call, owner.names, scope_of(call, owner.names)):
+            found.symbols.setdefault("albumentations.Compose.ends_with_crop", owner.place(call))
+    for call in copied_compositions([one.statements for one in everything], places):
+        found.symbols.setdefault("albumentations.Compose.copied", places[call].place(call))
+
+
+def _reloaded(found: Findings) -> None:
+    """Loads of what the program has saved itself, and of tokenizers of another model."""
+    if not found.loaded:
+        return
+    saved = {ast.dump(one) for one in found.saved}
+    folders = {one.value for one in found.saved if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    models = {setting.value for setting in found.settings if setting.key == "model.name"}
+    for name, where, path, location in found.loaded:
+        own = ast.dump(where) in saved or (path is not None and any(path.startswith(f"{one}/") for one in folders))
+        if "Tokenizer" not in name:
+            if own:
+                found.symbols.setdefault(f"{name}.of_saved", location)
+            continue
+        if path is None:
+            continue
+        if models and None not in models and path not in models:
+            found.symbols.setdefault(f"{name}.of_other", location)

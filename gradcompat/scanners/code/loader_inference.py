@@ -1,0 +1,155 @@
+"""What the data loaders and streams of a whole program come to: batches, workers, order, repetitions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from gradcompat.model.environment import Location, Setting
+from gradcompat.scanners.code.arguments import Argument
+from gradcompat.scanners.code.calls import LOADER, LOADERS, STATEFUL_LOADERS
+from gradcompat.scanners.code.findings import Findings
+from gradcompat.scanners.code.names import UNKNOWN
+from gradcompat.scanners.code.object_history import scope_of
+from gradcompat.scanners.code.option_defaults import is_option, named_option
+from gradcompat.scanners.code.own_loops import read_epochs
+from gradcompat.scanners.code.walk import Step
+
+# Who trains in a loop of the program's own, or in one that recomputes nothing by itself.
+LOOPS_OF_ITS_OWN = ("torch", "accelerate", "lightning")
+_LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
+_BEFORE_SHUFFLE = 2  # dataset and batch_size
+_BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
+
+
+def streamed(found: Findings) -> None:
+    """A stream comes in its own order where the program, all of which was read, shuffles nothing, and as a whole where
+    it filters nothing.
+
+    Trainers and data loaders shuffle no stream themselves.
+    """
+    made = found.symbols.get("datasets.IterableDataset.from_generator")
+    if made is not None:
+        found.settings.append(Setting(key="data.streaming", value=True, location=made))
+    streams = [one.location for one in found.settings if one.key == "data.streaming" and one.value is True]
+    names = found.names
+    if not streams or found.parts or names.relative or names.stars or names.rewritten or found.dynamic:
+        return
+    if not any("shuffle" in name for name in found.mentioned):
+        found.settings.append(Setting(key="data.shuffle", value=False, location=streams[0]))
+    if "filter" not in found.mentioned:
+        found.settings.append(Setting(key="data.stream_filter", value=False, location=streams[0]))
+
+
+def loaded(found: Findings) -> None:
+    """The worker processes of the data loaders that a program makes itself, if all loaders agree on several or none.
+
+    That a number is given and computed is told, too.
+    """
+    agreed: tuple[int | None, Location] | None = _of_loaders(found, _workers, alone=0)
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if agreed is None and driven and driven <= {*LOOPS_OF_ITS_OWN}:
+        calls = [(one, call.node) for one in (found, *found.parts) for call in one.called if {*call.names} <= _LOADERS]
+        if _workers_of_option(found, [call for one, call in calls if one is found], others=len(calls)):
+            return
+        computed = [(None, one.place(call)) for one, call in calls if _computes_workers(call)]
+        agreed = computed[0] if computed else None
+    if agreed is not None:
+        found.settings.append(Setting(key="training.dataloader_num_workers", value=agreed[0], location=agreed[1]))
+
+
+def repeated(found: Findings) -> None:
+    """How often a loop of the program's own goes through the data, where it counts its epochs."""
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if not driven or not driven <= {"torch", "accelerate"}:
+        return
+    for loop in found.names.nodes(ast.For):
+        if isinstance(loop, ast.For) and read_epochs(found, loop, scope_of(loop, found.names)):
+            return
+
+
+def _workers_of_option(found: Findings, calls: Sequence[ast.Call], *, others: int) -> bool:
+    """Does one option of the command line say it for all loaders, ``num_workers=args.workers``? Then it is noted."""
+    given = [word.value for call in calls for word in call.keywords if word.arg == "num_workers"]
+    if not given or len(given) != others or len({ast.unparse(one) for one in given}) != 1:
+        return False
+    scope = scope_of(given[0], found.names)
+    asked = is_option(given[0], found.names, scope)
+    if asked not in found.options if asked is not None else named_option(given[0], found.names, scope) is None:
+        return False
+    step = Step(given[0], scope, scope, branch=False)
+    found.feed(step, LOADER, [Argument("num_workers", UNKNOWN, given[0], None, given[0])], LOADERS)
+    return True
+
+
+def _computes_workers(call: ast.Call) -> bool:
+    return any(one.arg == "num_workers" and not isinstance(one.value, ast.Constant) for one in call.keywords)
+
+
+def batched(found: Findings) -> None:
+    """The samples of a batch of the data loaders that a program makes itself, if all agree on several or one."""
+    agreed = _of_loaders(found, _batch, alone=1)
+    if agreed is not None:
+        found.settings.append(
+            Setting(key="training.per_device_eval_batch_size", value=agreed[0], location=agreed[1], presumed=True)
+        )
+
+
+def _of_loaders(found: Findings, count: Callable[[ast.Call], int | None], *, alone: int) -> tuple[int, Location] | None:
+    """The least count of the data loaders and where it stands, if all say it and all are above one, or `alone`.
+
+    Loaders of training and of validation are not told apart.
+    """
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if not driven or not driven <= {"torch", "accelerate", "lightning"}:
+        return None
+    everything = (found, *found.parts)
+    calls = [(one, call.node) for one in everything for call in one.called if _LOADERS.issuperset(call.names)]
+    given = [count(call) for _, call in calls]
+    counts = [one for one in given if one is not None]
+    if not counts or len(counts) != len(given) or (min(counts) <= 1 and max(counts) != alone):
+        return None
+    owner, least = calls[counts.index(min(counts))]
+    return min(counts), owner.place(least)
+
+
+def _batch(call: ast.Call) -> int | None:
+    """The batch size of one loader, 1 where it says nothing; None if what it says is computed."""
+    if any(one.arg in (None, "batch_sampler") for one in call.keywords):
+        return None
+    told = [one.value for one in call.keywords if one.arg == "batch_size"] or call.args[1:_BEFORE_SHUFFLE]
+    if not told:
+        return 1
+    value = told[0].value if isinstance(told[0], ast.Constant) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def shuffled(found: Findings) -> None:
+    """Loaders of torch in a loop of the program's own take the samples in their order, if none is told to shuffle."""
+    driven = {one.value for one in found.settings if one.key == "training.framework"}
+    if not driven or not driven <= {"torch", "accelerate"} or {"shuffle", "sampler"} & found.mentioned:
+        return
+    if any(one.key in ("data.streaming", "data.shuffle") for one in found.settings):
+        return
+    calls = [call.node for call in found.called if _LOADERS.issuperset(call.names)]
+    if calls and all(_keeps_order(call) for call in calls):
+        found.settings.append(Setting(key="data.shuffle", value=False, location=found.place(calls[0])))
+
+
+def _keeps_order(call: ast.Call) -> bool:
+    """Is a loader neither told to shuffle nor given a sampler, by what stands in the call?"""
+    if len(call.args) > _BEFORE_SHUFFLE or any(one.arg is None for one in call.keywords):
+        return False
+    told = [one.value for one in call.keywords if one.arg in ("shuffle", "sampler", "batch_sampler")]
+    return all(isinstance(one, ast.Constant) and one.value in (False, None) for one in told)
+
+
+def _workers(call: ast.Call) -> int | None:
+    """The workers of one loader, none where it says nothing; None if what it says is computed."""
+    if len(call.args) > _BEFORE_WORKERS or any(one.arg is None for one in call.keywords):
+        return None
+    for one in call.keywords:
+        if one.arg == "num_workers":
+            value = one.value.value if isinstance(one.value, ast.Constant) else None
+            return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return 0
