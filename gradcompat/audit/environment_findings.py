@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # Of one run of gradcompat, for each megabyte of the files that it reads. An environment of torch and transformers needs
 # 2,500 in a training run, and repositories of ten environments and as many runs are not rare.
-MATCH_STEPS = 125_000
+MATCH_STEPS = 140_000
 _COMPARED = 20  # settings that are compared, or runs that are listed, in one step
 
 _INSTALLED_IN_TURN = frozenset({"dockerfile", "notebook", "install-script"})  # by commands that know nothing of another

@@ -14,7 +14,7 @@ from gradcompat.startup.lazy_dataclasses import dataclass, field
 DEFAULT_LIMIT = 5_000
 # What all plans of a run may do together for each megabyte of what is planned, counted in remembered answers of the
 # records: reading releases and requirements, matching, states of the searches.
-DEFAULT_STEPS = 1_250_000
+DEFAULT_STEPS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

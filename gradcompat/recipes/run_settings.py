@@ -110,7 +110,7 @@ _SCALED_ADAPTERS = {
     "set_scale": ("peft.LoraConfig(use_rslora=True)", "peft.tuners.lora.LoraLayer.set_scale('default', 0.5)"),
 }
 _EMBEDDING_LOSSES = {
-    "mega_batch": "sentence_transformers.losses.MegaBatchMarginLoss(model, mini_batch_size=8)",
+    "mega_batch": "sentence_transformers.losses.MegaBatchMarginLoss(model, mini_batch_size=2)",
     "list_mle": "sentence_transformers.cross_encoder.losses.PListMLELoss",
     "adaptive_layer": "sentence_transformers.losses.AdaptiveLayerLoss(model, loss, kl_div_weight=1000.0)",
 }
@@ -374,7 +374,7 @@ def _lightning_callbacks(parameters: _Parameters) -> Settings:
 _LOSSES = {
     "generalized_dice": "monai.losses.GeneralizedDiceLoss()",
     "dice_ce": "monai.losses.DiceCELoss(softmax=True, lambda_dice=0.0)",
-    "lncc": "monai.losses.LocalNormalizedCrossCorrelationLoss",
+    "lncc": "monai.losses.LocalNormalizedCrossCorrelationLoss()",
     "ssim": "monai.losses.SSIMLoss",
     "sincos": "monai.networks.blocks.PatchEmbeddingBlock(pos_embed_type='sincos')",
     "pnp": "pytorch_metric_learning.losses.PNPLoss",
@@ -398,8 +398,9 @@ _METRICS = {
 
 
 def _metric_values(parameters: _Parameters) -> Settings:
-    one: Settings = {"training.per_device_eval_batch_size": 1} if parameters["metric"] == "pearson" else {}
-    return {**one, "code.symbols": (_METRICS[str(parameters["metric"])],)}
+    one_by_one: Settings = {"training.framework": "torch", "training.per_device_eval_batch_size": 1}
+    run: Settings = one_by_one if parameters["metric"] == "pearson" else {}
+    return {**run, "code.symbols": (_METRICS[str(parameters["metric"])],)}
 
 
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -763,7 +764,8 @@ def _liger(parameters: _Parameters) -> Settings:
 def _optimizer_step(parameters: _Parameters) -> Settings:
     if parameters["optimizer"] != "stable_adamw":
         raise Unmapped("no record is about what the recipe looks at")
-    return {"code.symbols": ("pytorch_optimizer.StableAdamW",)}
+    one_by_one = "foreach=False" if parameters["implementation"] == "for_loop" else ""
+    return {"code.symbols": (f"pytorch_optimizer.StableAdamW({one_by_one})",)}
 
 
 _OPTIMIZERS = {
@@ -790,11 +792,8 @@ _OPTIMIZERS = {
 
 def _optimizer_definitions(parameters: _Parameters) -> Settings:
     name = f"pytorch_optimizer.{_OPTIMIZERS[str(parameters['optimizer'])]}"
-    decay = "weight_decay=0.5" if parameters["weight_decay"] else ""
-    return {
-        "code.symbols": (f"{name}({decay})",),
-        "optimizer.weight_decay": 0.5 if parameters["weight_decay"] else 0.0,
-    }
+    decay = 0.5 if parameters["weight_decay"] else 0.0
+    return {"code.symbols": (f"{name}(weight_decay={decay})",), "optimizer.weight_decay": decay}
 
 
 def _clipping(parameters: _Parameters) -> Settings:
