@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Sequence
 
 from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTIONS, on_plain_convolutions
 from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
@@ -39,74 +40,72 @@ _GENERATING = re.compile(r"\bgenerate\(")
 _ASKS_FROZEN = re.compile(r"isinstance\([^()]*FrozenDict|hasattr\([^()]*['\"]unfreeze['\"]|except\s+AttributeError")
 _PREPARING = re.compile(r"\.prepare\(")
 
+# What is read in each file by itself: with a package that the program has to import, if any, the words that its text
+# has to have, who reads it, and the name of what is found.
+_IN_A_FILE: tuple[tuple[str | None, re.Pattern[str], Callable[[Sequence[ast.stmt]], ast.AST | None], str], ...] = (
+    ("torch", _AUTOCAST, ungraded_first, "torch.autocast.ungraded_first"),
+    (None, _BACKWARD_PRE_HOOK, returning_hook, RETURNING),
+    (None, ATTACHING, late_adapter, "late_adapter"),
+    (None, _PREPARING, late_optimizer, "late_optimizer"),
+    (None, _PREPARING, left_unprepared, "loader.unprepared"),
+    ("fla", CONVOLVING, joined_convolution, "fla.modules.ShortConvolution.joined"),
+    ("bitsandbytes", OVERRIDING, early_override, "override_config.in_front"),
+    (None, SHARING, shared_twice, "loader.shared_twice"),
+)
+
 
 def composed(found: Findings) -> None:
     """What is wrong by what else the program says: orders of calls, and names that go only together."""
     if "torch" in found.imported:
         for one in found.with_text(SCHEDULE.search):
-            for name, node in one.once(uses):
-                found.symbols.setdefault(name, one.place(node))
-        for one in found.with_text(_AUTOCAST.search):
-            second = one.once(ungraded_first)
-            if second is not None:
-                found.symbols.setdefault("torch.autocast.ungraded_first", one.place(second))
-    for one in found.with_text(_BACKWARD_PRE_HOOK.search):
-        hook = one.once(returning_hook)
-        if hook is not None:
-            found.symbols.setdefault(RETURNING, one.place(hook))
-    generating = found.with_text(_GENERATING.search) if "peft" in found.imported else []
+            for used, at in one.once(uses):
+                found.symbols.setdefault(used, one.place(at))
+    for package, words, reader, name in _IN_A_FILE:
+        for one in found.with_text(words.search) if package is None or package in found.imported else ():
+            first = one.once(reader)
+            if first is not None:
+                found.symbols.setdefault(name, one.place(first))
+    _adapted(found)
+    _reloaded(found)
+    _augmented(found)
+    _of_lightning(found)
+    if "flax" in found.imported and "unfreeze" in found.mentioned and any(map(_ASKS_FROZEN.search, found.texts)):
+        found.symbols.setdefault("unfreeze.guarded", found.place(found.names.module.node))
+    fused = found.with_text(FUSED.search) if "liger_kernel" in found.imported else []
+    if fused and all(only_trains(one.names) for one in fused):
+        found.symbols.setdefault("liger_loss.of_training", found.place(found.names.module.node))
+
+
+def _adapted(found: Findings) -> None:
+    """What a program with adapters does behind its last pass without them, and what it puts them on."""
+    if "peft" not in found.imported:
+        return
+    generating = found.with_text(_GENERATING.search)
     ending = generating[0].once(ends_generation) if len(generating) == 1 else None
     if ending is not None:
         found.symbols.setdefault(NONE_BEHIND, generating[0].place(ending))
-    if "peft" in found.imported and any(map(ON_CONVOLUTIONS.search, found.texts)):
+    if any(map(ON_CONVOLUTIONS.search, found.texts)):
         everything = (found, *found.parts)
         told = on_plain_convolutions([statement for one in everything for statement in one.statements])
         for name, node in told:
             owner = next(one for one in everything if any(node in ast.walk(part) for part in one.statements))
             found.symbols.setdefault(name, owner.place(node))
-    _reloaded(found)
-    _copied(found)
-    if found.lightning_module is not None and "save_hyperparameters" in found.mentioned:
+
+
+def _of_lightning(found: Findings) -> None:
+    """What a module of Lightning's lacks, keeps of its arguments, or is scheduled by."""
+    module = found.lightning_module
+    if module is not None and "save_hyperparameters" in found.mentioned:
         everything = (found, *found.parts)
         loaded = reads_objects(
             [one.statements for one in everything], [one.document.text for one in everything], found.imported
         )
         if loaded is not None:
-            found.symbols.setdefault("lightning.LightningModule.object_hyperparameters", found.lightning_module)
-    if found.lightning_module is not None and not _validates(found):
-        found.symbols.setdefault("lightning.LightningModule.no_validation", found.lightning_module)
-    if found.lightning_module is not None and "save_hyperparameters" not in found.mentioned:
-        found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", found.lightning_module)
-    for one in found.with_text(ATTACHING.search):
-        late = one.once(late_adapter)
-        if late is not None:
-            found.symbols.setdefault("late_adapter", one.place(late))
-    for one in found.with_text(_PREPARING.search):
-        late = one.once(late_optimizer)
-        if late is not None:
-            found.symbols.setdefault("late_optimizer", one.place(late))
-        left = one.once(left_unprepared)
-        if left is not None:
-            found.symbols.setdefault("loader.unprepared", one.place(left))
-    if "fla" in found.imported:
-        for one in found.with_text(CONVOLVING.search):
-            joined = one.once(joined_convolution)
-            if joined is not None:
-                found.symbols.setdefault("fla.modules.ShortConvolution.joined", one.place(joined))
-    if "flax" in found.imported and "unfreeze" in found.mentioned and any(map(_ASKS_FROZEN.search, found.texts)):
-        found.symbols.setdefault("unfreeze.guarded", found.place(found.names.module.node))
-    fused = list(found.with_text(FUSED.search)) if "liger_kernel" in found.imported else []
-    if fused and all(only_trains(one.names) for one in fused):
-        found.symbols.setdefault("liger_loss.of_training", found.place(found.names.module.node))
-    if "bitsandbytes" in found.imported:
-        for one in found.with_text(OVERRIDING.search):
-            early = one.once(early_override)
-            if early is not None:
-                found.symbols.setdefault("override_config.in_front", one.place(early))
-    for one in found.with_text(SHARING.search):
-        loader = one.once(shared_twice)
-        if loader is not None:
-            found.symbols.setdefault("loader.shared_twice", one.place(loader))
+            found.symbols.setdefault("lightning.LightningModule.object_hyperparameters", module)
+    elif module is not None:
+        found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", module)
+    if module is not None and not _validates(found):
+        found.symbols.setdefault("lightning.LightningModule.no_validation", module)
     scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
     steps = any("lr_scheduler_step" in text for text in found.texts)
     kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand
@@ -137,7 +136,7 @@ def _gets_one_loader(fit: ast.Call) -> bool:
     return not starred and len(fit.args) <= 2 and all(keyword.arg is not None for keyword in fit.keywords)
 
 
-def _copied(found: Findings) -> None:
+def _augmented(found: Findings) -> None:
     """Augmentations that end in a crop, and those that the workers of a data loader get copies of."""
     if "albumentations" not in found.imported:
         return

@@ -208,6 +208,11 @@ class Findings:
         """The text of the program and of each module of which something was found, once."""
         return [of_file[0].document.text for of_file in self.files.values()]
 
+    def is_driven_by(self, *frameworks: str) -> bool:
+        """Do these frameworks drive the run, one of them or several, and nothing else?"""
+        drivers = {setting.value for setting in self.settings if setting.key == "training.framework"}
+        return bool(drivers) and drivers.issubset(frameworks)
+
     def with_text(self, found: Callable[[str], object]) -> list[Findings]:
         """The parts, itself first, of files whose text has something."""
         return [one for of_file in self.files.values() if of_file[0]._has_text(found) for one in of_file]

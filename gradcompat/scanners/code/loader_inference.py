@@ -47,8 +47,7 @@ def loaded(found: Findings) -> None:
     That a number is given and computed is told, too.
     """
     agreed: tuple[int | None, Location] | None = _of_loaders(found, _workers, alone=0)
-    driven = {one.value for one in found.settings if one.key == "training.framework"}
-    if agreed is None and driven and driven <= {*LOOPS_OF_ITS_OWN}:
+    if agreed is None and found.is_driven_by(*LOOPS_OF_ITS_OWN):
         calls = [(one, call.node) for one in (found, *found.parts) for call in one.called if {*call.names} <= _LOADERS]
         if _workers_of_option(found, [call for one, call in calls if one is found], others=len(calls)):
             return
@@ -60,8 +59,7 @@ def loaded(found: Findings) -> None:
 
 def repeated(found: Findings) -> None:
     """How often a loop of the program's own goes through the data, where it counts its epochs."""
-    driven = {one.value for one in found.settings if one.key == "training.framework"}
-    if not driven or not driven <= {"torch", "accelerate"}:
+    if not found.is_driven_by("torch", "accelerate"):
         return
     for loop in found.names.nodes(ast.For):
         if isinstance(loop, ast.For) and read_epochs(found, loop, scope_of(loop, found.names)):
@@ -100,8 +98,7 @@ def _of_loaders(found: Findings, count: Callable[[ast.Call], int | None], *, alo
 
     Loaders of training and of validation are not told apart.
     """
-    driven = {one.value for one in found.settings if one.key == "training.framework"}
-    if not driven or not driven <= {"torch", "accelerate", "lightning"}:
+    if not found.is_driven_by(*LOOPS_OF_ITS_OWN):
         return None
     everything = (found, *found.parts)
     calls = [(one, call.node) for one in everything for call in one.called if _LOADERS.issuperset(call.names)]
@@ -126,8 +123,7 @@ def _batch(call: ast.Call) -> int | None:
 
 def shuffled(found: Findings) -> None:
     """Loaders of torch in a loop of the program's own take the samples in their order, if none is told to shuffle."""
-    driven = {one.value for one in found.settings if one.key == "training.framework"}
-    if not driven or not driven <= {"torch", "accelerate"} or {"shuffle", "sampler"} & found.mentioned:
+    if not found.is_driven_by("torch", "accelerate") or {"shuffle", "sampler"} & found.mentioned:
         return
     if any(one.key in ("data.streaming", "data.shuffle") for one in found.settings):
         return

@@ -290,11 +290,6 @@ def _left_to_keras(found: Findings) -> None:
             found.settings.append(Setting(key=key, value=value, location=found.drivers["keras"], presumed=True))
 
 
-def _is_loop_of_torch(found: Findings) -> bool:
-    """Does torch alone drive the run?"""
-    return {one.value for one in found.settings if one.key == "training.framework"} == {"torch"}
-
-
 def _is_read_whole(found: Findings) -> bool:
     """Does it take nothing of other modules of the project?"""
     return not (found.parts or found.names.relative or found.names.stars)
@@ -302,7 +297,7 @@ def _is_read_whole(found: Findings) -> bool:
 
 def _on_cpu(found: Findings) -> None:
     """A loop of torch whose device is the CPU, by a word of the program and without one of another."""
-    if not _is_loop_of_torch(found) or not _is_read_whole(found):
+    if not found.is_driven_by("torch") or not _is_read_whole(found):
         return
     if _CPU.search(found.document.text) and not _OTHER_DEVICE.search(found.document.text):
         where = found.drivers["torch"]
@@ -311,7 +306,7 @@ def _on_cpu(found: Findings) -> None:
 
 def _on_apple(found: Findings) -> None:
     """A loop of torch that takes Apple's GPU if there is one, and names no other: it was written on a Mac."""
-    if not _is_loop_of_torch(found) or any(one.key == "host.device" for one in found.settings):
+    if not found.is_driven_by("torch") or any(one.key == "host.device" for one in found.settings):
         return
     others = any(map(_BESIDE_APPLE.search, found.texts))
     if _APPLE.search(found.document.text) and not others:
@@ -321,7 +316,7 @@ def _on_apple(found: Findings) -> None:
 
 def _in_full_precision(found: Findings) -> None:
     """A loop of torch that was read to its end, and has no word of another precision in it."""
-    if not _is_loop_of_torch(found) or not _is_read_whole(found):
+    if not found.is_driven_by("torch") or not _is_read_whole(found):
         return
     said = any(one.key == "precision.mode" for one in found.settings)
     if not said and not _OTHER_PRECISION.search(found.document.text):
@@ -367,9 +362,8 @@ def _outside(found: Findings, end: Step) -> None:
 
     So does a Trainer of its own in `compute_loss`.
     """
-    driven = {one.value for one in found.settings if one.key == "training.framework"}
     names = found.names
-    own = bool(driven) and driven <= {"torch", "accelerate"}
+    own = found.is_driven_by("torch", "accelerate")
     loss = computed_outside(names) if own else None
     if loss is not None:
         found.state(end, "model.returns_loss", False, at=loss)
@@ -384,8 +378,7 @@ def _outside(found: Findings, end: Step) -> None:
 
 def _validated(found: Findings, end: Step) -> None:
     """A loop of the program's own that evaluates between its steps."""
-    driven = {one.value for one in found.settings if one.key == "training.framework"}
-    if not driven or not driven <= {"torch", "accelerate"}:
+    if not found.is_driven_by("torch", "accelerate"):
         return
     evaluation = inner_evaluation(found.statements)
     if evaluation is None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from gradcompat.scanners.code.detectors.ungraded_calls import SWITCHES
 from gradcompat.scanners.code.syntax import last_name, nodes_in
 
 _CACHE = "cache_enabled"
 _CLEARING = "clear_autocast_cache"
-_UNGRADED = frozenset({"no_grad", "inference_mode"})
 # Behind it the weights that are trained are not used, and what is frozen is not kept.
 _FROZEN = frozenset({"disable_adapter", "disable_adapters"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -75,7 +75,7 @@ def _calls(nodes: Iterable[ast.AST], *, graded: bool) -> Iterator[tuple[ast.Call
         if isinstance(node, (ast.With, ast.AsyncWith)):
             entered = {last_name(one.context_expr.func) for one in node.items if isinstance(one.context_expr, ast.Call)}
             if not entered & _FROZEN:
-                yield from _calls(node.body, graded=graded and not entered & _UNGRADED)
+                yield from _calls(node.body, graded=graded and not entered & SWITCHES)
             continue
         yield from _calls(ast.iter_child_nodes(node), graded=graded)
         if isinstance(node, ast.Call):

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Sequence
 
+from gradcompat.scanners.code.detectors.ungraded_calls import switches_off
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.startup.lazy_dataclasses import dataclass
 
@@ -14,7 +15,6 @@ _OF_BATCHES = re.compile(r"load|eval|val|test|dev|data|batch|dl\b|iter", re.IGNO
 # What is a loader by its name, and what is one of data that nothing is trained with.
 _LOADER = re.compile(r"\w*(?:load\w*|dl|iter\w*|batches|data\w*|set|ds)|val|valid|dev|test", re.IGNORECASE)
 _HELD_OUT = re.compile(r"(?:\w+_)?(?:eval|val|valid|dev|test)(?![a-z]*(?:ue|or)s?(?:_|$))\w*", re.IGNORECASE)
-_UNGRADED = frozenset({"no_grad", "inference_mode"})
 _END = "end_of_dataloader"
 # What holds behind the last batch alone, where the epoch ends with the evaluation.
 _LAST_BATCH = re.compile(r"== len\([^()]*\)(?: - 1)?$|% len\([^()]*\) == 0$")
@@ -86,9 +86,7 @@ def _has_no_gradients(function: ast.FunctionDef) -> bool:
     """``@torch.no_grad()``, or the same around a loop over a loader, up to its end."""
     if _calls(function, "backward"):
         return False
-    decorated = any(
-        ast.unparse(one).removesuffix("()").rpartition(".")[2] in _UNGRADED for one in function.decorator_list
-    )
+    decorated = any(map(switches_off, function.decorator_list))
     loops = [
         node
         for node in ast.walk(function)
@@ -125,10 +123,7 @@ def _evaluates(node: ast.For, steps: ast.AST) -> bool:
 
 
 def _is_ungraded(block: ast.With) -> bool:
-    return any(
-        isinstance(one.context_expr, ast.Call) and ast.unparse(one.context_expr.func).rpartition(".")[2] in _UNGRADED
-        for one in block.items
-    )
+    return any(switches_off(one.context_expr) for one in block.items)
 
 
 def _names(value: ast.AST) -> list[str]:

@@ -58,16 +58,13 @@ def _turned(node: ast.AST) -> Iterator[ast.expr]:
         case ast.Call(func=function, args=[ast.List(elts=used) | ast.Tuple(elts=used), *_]):
             axis = argument_of(node, "dim", 1)
             along_batch = isinstance(axis, ast.Constant) and axis.value == 0
-            if last_name(function) in _JOINING and not along_batch and (axis is not None or _is_stack(function)):
+            joining = last_name(function)
+            if joining in _JOINING and not along_batch and (axis is not None or joining == "stack"):
                 yield from used
         case ast.Call(func=function, args=[used, ast.Constant(value=str(pattern))]) if last_name(
             function
         ) == "rearrange" and _turns(pattern):
             yield used
-
-
-def _is_stack(function: ast.expr) -> bool:
-    return last_name(function) == "stack"
 
 
 def _turns(pattern: str) -> bool:

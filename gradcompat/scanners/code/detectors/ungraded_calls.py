@@ -12,7 +12,8 @@ from gradcompat.scanners.code.syntax import children
 
 # Kernels of which a defect asks whether gradients flow through them.
 KERNELS = re.compile(r"flash_attn\.(?:\w+\.)*flash_attn_varlen(?:_kvpacked)?_func")
-_SWITCHES = frozenset({"no_grad", "inference_mode"})
+# What switches gradients off for a block or a function.
+SWITCHES = frozenset({"no_grad", "inference_mode"})
 
 
 def is_ungraded(node: ast.AST, names: Names) -> bool:
@@ -31,17 +32,17 @@ def _regions(tree: ast.AST) -> Iterator[Region]:
         waiting += children(node)
         match node:
             case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-                if any(_switches_off(item.context_expr) for item in items):
+                if any(switches_off(item.context_expr) for item in items):
                     yield around(body)
             case ast.FunctionDef(decorator_list=decorators, body=body):
-                if any(map(_switches_off, decorators)):
+                if any(map(switches_off, decorators)):
                     yield around(body)
 
 
-def _switches_off(node: ast.expr) -> bool:
+def switches_off(node: ast.expr) -> bool:
     """``torch.no_grad()``, ``@torch.inference_mode``."""
     called = node.func if isinstance(node, ast.Call) else node
     match called:
         case ast.Attribute(attr=name) | ast.Name(id=name):
-            return name in _SWITCHES
+            return name in SWITCHES
     return False
