@@ -304,23 +304,31 @@ def _collator(found: Findings, step: Step, given: ast.expr) -> None:
         own = _of_own_batches(found, step, given)
         found.state(step, "data.collator", own or kinds[0].rpartition(".")[2], at=given)
         return
+    made_by = _class_of(found, step, given)
     defined = found.names.definition(given, step.scope)
-    function = defined is not None and isinstance(defined[1], ast.FunctionDef)
-    found.state(step, "data.collator", text(given) if function or isinstance(given, ast.Lambda) else None, at=given)
+    if made_by is not None and not made_by.bases:
+        found.state(step, "data.collator", made_by.name, at=given)
+    else:
+        function = defined is not None and isinstance(defined[1], ast.FunctionDef)
+        found.state(step, "data.collator", text(given) if function or isinstance(given, ast.Lambda) else None, at=given)
 
 
 def _of_own_batches(found: Findings, step: Step, given: ast.expr) -> str | None:
     """The class of the project that makes batches without the one which it derives from, where the object is of one."""
+    made_by = _class_of(found, step, given)
+    makes = made_by is not None and any(
+        isinstance(method, ast.FunctionDef) and method.name in _MAKES_BATCHES and not asks_base(method)
+        for method in made_by.body
+    )
+    return made_by.name if made_by is not None and makes else None
+
+
+def _class_of(found: Findings, step: Step, given: ast.expr) -> ast.ClassDef | None:
+    """The class of the project that an object is made of, where it is or where its name is bound."""
     bound = found.names.bindings(given.id, step.scope) if isinstance(given, ast.Name) else None
     made = bound[0][0] if bound and len(bound[0]) == 1 else given
     defined = found.names.definition(made.func, step.scope) if isinstance(made, ast.Call) else None
-    if defined is None or not isinstance(defined[1], ast.ClassDef):
-        return None
-    makes = any(
-        isinstance(method, ast.FunctionDef) and method.name in _MAKES_BATCHES and not asks_base(method)
-        for method in defined[1].body
-    )
-    return defined[1].name if makes else None
+    return defined[1] if defined is not None and isinstance(defined[1], ast.ClassDef) else None
 
 
 def _left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | float]]:

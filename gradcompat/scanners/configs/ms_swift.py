@@ -99,6 +99,7 @@ _COUNTS_NOT = (
     ReleaseQuestion(package="ms-swift", operator=">=", literal="3.0.0"),
     ReleaseQuestion(package="ms-swift", operator="<", literal="3.2.2"),
 )
+_DEFAULT = Location(path="default of ms-swift")
 # Without one of these it is about inference, evaluation or sampling.
 _TRAINING = frozenset(
     {"per_device_train_batch_size", "num_train_epochs", "gradient_accumulation_steps", "learning_rate"}
@@ -124,6 +125,11 @@ def scan(document: Document) -> Context:
     settings, skipped = settings_of(config, FEEDS)
     if streams_in_order(top):
         settings.append(Setting(key="data.shuffle", value=False, location=key_places(config)["dataset_shuffle"]))
+    if not top.get("rlhf_type"):
+        # `swift rlhf` takes a method of its own where it is given none, but whoever asks for it names one. The classes
+        # of all other tasks derive from transformers' own.
+        drives = "training.framework"
+        settings.append(Setting(key=drives, value="transformers.Trainer", location=_DEFAULT, presumed=True))
     context = run_of(config, "ms-swift", [*settings, *left_to_tool("ms-swift", settings)], skipped)
     return replace(context, imported=imports_of("ms-swift", top))
 
@@ -147,6 +153,5 @@ def micro_batches(stated: Iterable[Setting]) -> Iterator[Setting]:
     if not (isinstance(batch, int) and isinstance(processes, int) and batch > 0 < processes):
         return
     steps = max(1, math.ceil(_SAMPLES / batch / processes))
-    place = Location(path="default of ms-swift")
     for value, where in (*((steps, one) for one in _COUNTS), (1, _COUNTS_NOT)):
-        yield Setting(key=_ACCUMULATION, value=value, location=place, presumed=True, where=where)
+        yield Setting(key=_ACCUMULATION, value=value, location=_DEFAULT, presumed=True, where=where)

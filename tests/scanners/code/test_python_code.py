@@ -1143,12 +1143,16 @@ def test_weights_that_are_loaded_as_they_are_are_not_quantised(given: str, quant
         ("args=args", "nothing"),
         ("args, join", "join"),
         ("**{'data_collator': join}", "join"),
+        ("data_collator=Pad(tokenizer)", "Pad"),
+        ("data_collator=padded", "Pad"),
+        ("data_collator=Heir(tokenizer)", "Base"),
     ],
 )
 def test_a_collator(given: str, value: str | None) -> None:
     code = (
-        "from transformers import DataCollatorForSeq2Seq, Trainer\ndef join(rows):\n    return rows\n"
-        f"Trainer(model, {given})\n"
+        "from transformers import DataCollatorForSeq2Seq, Trainer\nfrom somewhere import Base\n"
+        "def join(rows):\n    return rows\n@dataclass\nclass Pad:\n    tokenizer: object\nclass Heir(Base):\n    pass\n"
+        f"padded = Pad(tokenizer)\nTrainer(model, {given})\n"
     )
     assert {key: value for _, key, value in facts(code)}.get("data.collator", "nothing") == value
 

@@ -41,6 +41,14 @@ def test_the_arguments_of_a_run() -> None:
     ]
 
 
+@pytest.mark.parametrize(("more", "driven"), [("", ["transformers.Trainer"]), ("rlhf_type: dpo\n", [])])
+def test_the_trainer_of_a_run_that_names_no_method_is_presumed(more: str, driven: list[str]) -> None:
+    text = f"model: acme/m\ntrain_type: lora\ndataset: [a]\ntorch_dtype: bfloat16\nlearning_rate: 1e-4\n{more}"
+    context = ms_swift.scan(Document(path="swift.yaml", text=text))
+    presumed = [one.value for one in context.settings if one.key == "training.framework" and one.presumed]
+    assert presumed == driven
+
+
 def test_a_config() -> None:
     context = ms_swift.scan(fixture("ms_swift/dpo.yaml"))
     assert (context.source, context.kind, context.run, context.skipped) == ("dpo.yaml", "ms-swift", True, ())
