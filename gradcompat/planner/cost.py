@@ -13,7 +13,7 @@ From what weighs most to what weighs least:
 8. downgrades
 9. findings at or above the level that come new under a condition
 10. releases that have to be built on the target: no wheel fits, or torch's interface changes under an extension
-11. releases skipped on the way: the nearest one is taken
+11. releases skipped on the way: the nearest one is taken, and of another minor version that is newer the last patch
 12. notes left, for which nobody goes further
 13. names and versions
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
 
 from packaging.version import InvalidVersion, Version
 
@@ -47,7 +48,8 @@ class Candidate:
         fit: how it gets onto the target; None where that could not be looked up.
         step: how far the number changes: PATCH, MINOR or MAJOR.
         down: it is lower than what is there.
-        distance: how many releases further it is; the nearest one is 1.
+        distance: how many releases further it is; the nearest one is 1, and of another minor version that is newer the
+            last patch comes first.
         off_direct: the project itself asks for other versions.
     """
 
@@ -295,17 +297,10 @@ class Universe:
                 and (prereleases or not version.is_prerelease)
             ):
                 chosen.append((version, release, fits))
-        below = sum(1 for version, _, _ in chosen if reference is not None and version < reference)
-        at = sum(1 for version, _, _ in chosen if version == reference)
-        for index, (version, release, fits) in enumerate(chosen):
+        distances = _distances([version for version, _, _ in chosen], reference)
+        for version, release, fits in chosen:
             if current == {version}:
                 continue
-            if reference is None:
-                distance = len(chosen) - index
-            elif version < reference:
-                distance = below - index
-            else:
-                distance = index - below + (0 if at and version != reference else 1)
             yield Candidate(
                 version,
                 str(version),
@@ -313,7 +308,7 @@ class Universe:
                 fits,
                 _step(reference, version),
                 reference is not None and version < reference,
-                distance,
+                distances[version],
                 direct is not None and version not in direct,
             )
 
@@ -540,6 +535,31 @@ def _versions(entries: Iterable[Package]) -> tuple[Version, ...]:
         except (InvalidVersion, ValueError):
             continue
     return tuple(found)
+
+
+def _distances(versions: list[Version], reference: Version | None) -> dict[Version, int]:
+    """How many releases come before each one, counted from 1.
+
+    Of another minor version that is newer the last patch comes first: whoever takes its changes wants its corrections.
+
+    Args:
+        versions: from low to high.
+        reference: what is there; without it the newest release comes first.
+    """
+    if reference is None:
+        return {version: number for number, version in enumerate(reversed(versions), 1)}
+    down = [version for version in reversed(versions) if version < reference]
+    series = groupby((version for version in versions if version > reference), _minor)
+    up = [
+        version
+        for minor, members in series
+        for version in (members if minor == _minor(reference) else reversed(list(members)))
+    ]
+    return {reference: 1, **{version: number for way in (down, up) for number, version in enumerate(way, 1)}}
+
+
+def _minor(version: Version) -> tuple[int, int, int]:
+    return version.epoch, version.major, version.minor
 
 
 def _step(reference: Version | None, version: Version) -> int:

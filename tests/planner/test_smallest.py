@@ -145,7 +145,7 @@ def cost(world: World, state: State, moved: set[str]) -> Price:
             distance += len(RELEASES) - RELEASES.index(state[name])
             continue
         before, after = RELEASES.index(world.present[name]), RELEASES.index(state[name])
-        distance += abs(after - before)
+        distance += rank(world.present[name], state[name])
         down += after < before
         major = world.present[name][0] != state[name][0]
         minor = world.present[name][:3] != state[name][:3]
@@ -154,6 +154,16 @@ def cost(world: World, state: State, moved: set[str]) -> Price:
     left, noted = (sum(found(record, state) for level, record in world.records if level == one) for one in _BELOW)
     named = sorted((name, Version(state[name])) for name in moved)
     return (back, len(moved), left, outside, steps, down, distance, noted, named)
+
+
+def rank(before: str, after: str) -> int:
+    """How many releases come before one: of a newer minor version those with a lower patch come later."""
+    if RELEASES.index(after) < RELEASES.index(before):
+        return RELEASES.index(before) - RELEASES.index(after)
+    newer = [one for one in RELEASES if Version(one) > Version(before)]
+    own = [one for one in newer if one[:3] == before[:3]]
+    others = sorted((one for one in newer if one not in own), key=lambda one: (one[:3], -Version(one).micro))
+    return [*own, *others].index(after) + 1
 
 
 # The search
@@ -212,7 +222,7 @@ def test_a_plan_is_the_cheapest_of_all(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("newer", "moved"), [(None, {"one": "1.2"}), ("one", {"two": "1.1", "three": "1.1"})], ids=["no advice", "newer"]
+    ("newer", "moved"), [(None, {"one": "1.2"}), ("one", {"two": "1.1.1", "three": "1.1.1"})], ids=["no advice", "newer"]
 )
 def test_nobody_goes_back_a_major_version_where_a_newer_release_is_advised(
     newer: str | None, moved: dict[str, str]
