@@ -222,7 +222,9 @@ def test_a_plan_is_the_cheapest_of_all(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("newer", "moved"), [(None, {"one": "1.2"}), ("one", {"two": "1.1.1", "three": "1.1.1"})], ids=["no advice", "newer"]
+    ("newer", "moved"),
+    [(None, {"one": "1.2"}), ("one", {"two": "1.1.1", "three": "1.1.1"})],
+    ids=["no advice", "newer"],
 )
 def test_nobody_goes_back_a_major_version_where_a_newer_release_is_advised(
     newer: str | None, moved: dict[str, str]

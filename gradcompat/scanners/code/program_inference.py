@@ -22,6 +22,7 @@ from gradcompat.scanners.code.loader_inference import LOOPS_OF_ITS_OWN, batched,
 from gradcompat.scanners.code.sample_contents import read_videos_alone
 from gradcompat.scanners.code.syntax import last_name
 from gradcompat.scanners.code.walk import Step
+from gradcompat.scanners.configs.model_names import BODY, model_settings
 from gradcompat.scanners.configs.ms_swift import micro_batches
 from gradcompat.scanners.configs.tool_defaults import left_to_tool
 from gradcompat.startup.lazy_dataclasses import replace
@@ -78,6 +79,10 @@ _OTHER_PRECISION = re.compile(
 )
 _OWN_WEIGHTS = "transformers.PreTrainedModel._init_weights"
 # A model of sentence-transformers, which trains itself.
+_EMBEDDING = re.compile(
+    r"sentence_transformers\.(?:\w+\.)*(SentenceTransformer|CrossEncoder)\((?:model_name(?:_or_path)?=)?'([^']+)'"
+)
+_EMBEDDING_TASKS = {"SentenceTransformer": BODY, "CrossEncoder": "SequenceClassification"}
 _SELF_TRAINED = re.compile(r"sentence_transformers\.(?:\w+\.)*(?:SentenceTransformer|CrossEncoder|SparseEncoder)\.fit")
 # An algorithm of stable-baselines3 or of the package beside it, whose learn() trains.
 _OF_BASELINES = re.compile(
@@ -100,6 +105,7 @@ def conclude(found: Findings, end: Step) -> None:
         found.settings += micro_batches(found.settings)
     if any(map(_COMPILES_NOTHING.search, found.texts)) and _says(found, _COMPILED, value=False):
         found.settings[:] = [one for one in found.settings if one.key != _COMPILED or one.value is False]
+    _embedded(found)
     _merged(found)
     _accumulated_alike(found)
     ordered(found, end)
@@ -288,6 +294,15 @@ def _left_to_keras(found: Findings) -> None:
     for key, value in left.items():
         if key not in said:
             found.settings.append(Setting(key=key, value=value, location=found.drivers["keras"], presumed=True))
+
+
+def _embedded(found: Findings) -> None:
+    """The model of a program that names those of sentence-transformers alone."""
+    if any(one.key in ("model.name", "model.architecture") for one in found.settings):
+        return
+    for line, location in found.calls.items():
+        if named := _EMBEDDING.match(line):
+            found.settings += model_settings(named[2], location, task=_EMBEDDING_TASKS[named[1]])
 
 
 def _is_read_whole(found: Findings) -> bool:

@@ -197,6 +197,17 @@ _FAMILIES = (
     ("DistilBertForMaskedLM", r"distilbert-base-(?:(?:un|multilingual-)?cased)"),
     ("RobertaForMaskedLM", r"(?:distil)?roberta-base|roberta-large"),
     ("XLMRobertaForMaskedLM", r"xlm-roberta-(?:base|large)"),
+    # Those of sentence-transformers, whose class is that of the body.
+    (
+        "BertModel",
+        r"(?:all|multi-qa|paraphrase|msmarco)-minilm-l-?(?:3|6|12)-(?:h384-uncased|(?:cos|dot)-)?v\d"
+        r"|paraphrase-multilingual-minilm-l12-v2|bge-(?:small|base|large)-(?:en|zh)(?:-v1\.5)?|e5-(?:small|base|large)(?:-v2)?"
+        r"|gte-(?:small|base|large)|multilingual-e5-small|mxbai-embed-large-v1",
+    ),
+    ("MPNetModel", r"(?:all|multi-qa|paraphrase)-mpnet-base-(?:(?:cos|dot)-)?v\d"),
+    ("XLMRobertaModel", r"bge-m3|multilingual-e5-(?:base|large)(?:-instruct)?|paraphrase-multilingual-mpnet-base-v2"),
+    ("BertForSequenceClassification", r"ms-marco-(?:minilm-l-?(?:2|4|6|12)|tinybert-l-?2)-v2"),
+    ("MPNetForMaskedLM", r"mpnet-base"),
     ("AlbertForMaskedLM", r"albert-(?:base|large|xlarge|xxlarge)-v[12]"),
     ("ModernBertForMaskedLM", r"modernbert-(?:base|large)"),
     ("DebertaV2ForMaskedLM", r"m?deberta-v3-(?:xsmall|small|base|large)|deberta-v2-xx?large"),
@@ -234,6 +245,8 @@ _PART_OF_MODEL = re.compile(
     re.IGNORECASE,
 )
 _VARIABLE = re.compile(r"[${}<>%*]")
+# The task of what takes a model without its head, as an embedding does.
+BODY = "FeatureExtraction"
 # Words behind a family that make it another class.
 _OTHER_CLASS = re.compile(
     r"(?:^|[-_.])(?:vl|vlm|vision|visual|image|video|audio|speech|asr|tts|omni|llava|mm|multimodal|moe|embed(?:ding|der)?s?"
@@ -317,9 +330,13 @@ def model_settings(
 
 def _headed(classes: tuple[str, ...], task: str) -> tuple[str, ...] | None:
     """The classes with the head for a task: LlamaForSequenceClassification; none that is known without any."""
+    if task == BODY:
+        heads = ("ForCausalLM", "ForMaskedLM", "LMHeadModel")
+        bodies = {name.removesuffix(head) for name in classes for head in heads if name.endswith(head)}
+        return tuple(f"{body}Model" for body in sorted(bodies)) or classes
     if task == "CausalLM":
         return tuple(_WITHOUT_EYE.get(name, name) for name in classes)
-    if task and task not in _HEADS:
+    if task and (task not in _HEADS or all(name.endswith(f"For{task}") for name in classes)):
         return classes
     ends = ("ForCausalLM", "ForMaskedLM")
     bodies = [name.removesuffix(end) for name in classes for end in ends if name.endswith(end)]

@@ -1882,6 +1882,33 @@ def test_the_backend_of_the_compiler() -> None:
     assert [one.value for one in of_text(text).settings if one.key == "training.compile_backend"] == ["eager"]
 
 
+@pytest.mark.parametrize(
+    ("made", "classes"),
+    [
+        ("SentenceTransformer('sentence-transformers/all-MiniLM-L6-v2')", ["BertModel"]),
+        ("SentenceTransformer(model_name_or_path='bert-base-uncased', device='cuda')", ["BertModel"]),
+        ("SentenceTransformer('microsoft/mpnet-base')", ["MPNetModel"]),
+        ("SentenceTransformer('BAAI/bge-m3')", ["XLMRobertaModel"]),
+        ("CrossEncoder('cross-encoder/ms-marco-MiniLM-L-6-v2')", ["BertForSequenceClassification"]),
+        ("CrossEncoder('FacebookAI/roberta-base', num_labels=1)", ["RobertaForSequenceClassification"]),
+        ("SentenceTransformer('acme/own')", []),
+        ("SentenceTransformer(name)", []),
+        # Whatever else is loaded is the model of the run.
+        (
+            "SentenceTransformer('BAAI/bge-m3'), AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-8B')",
+            ["Qwen3ForCausalLM"],
+        ),
+    ],
+)
+def test_the_model_of_an_embedding(made: str, classes: list[str]) -> None:
+    context = of_text(
+        "from sentence_transformers import CrossEncoder, SentenceTransformer\n"
+        f"from transformers import AutoModelForCausalLM\nmodel = {made}\n"
+    )
+    stated = [one.value for one in context.settings if one.key == "model.architecture" and one.value is not None]
+    assert stated == [(name,) for name in classes]
+
+
 BLOCKS = """from transformers import Trainer, {collator}
 def group_texts(examples):
     total = len(examples["input_ids"]) // block_size * block_size
