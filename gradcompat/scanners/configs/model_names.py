@@ -332,8 +332,9 @@ def _headed(classes: tuple[str, ...], task: str) -> tuple[str, ...] | None:
     """The classes with the head for a task: LlamaForSequenceClassification; none that is known without any."""
     if task == BODY:
         heads = ("ForCausalLM", "ForMaskedLM", "LMHeadModel")
-        bodies = {name.removesuffix(head) for name in classes for head in heads if name.endswith(head)}
-        return tuple(f"{body}Model" for body in sorted(bodies)) or classes
+        return tuple(
+            next((name.removesuffix(head) + "Model" for head in heads if name.endswith(head)), name) for name in classes
+        )
     if task == "CausalLM":
         return tuple(_WITHOUT_EYE.get(name, name) for name in classes)
     if task and (task not in _HEADS or all(name.endswith(f"For{task}") for name in classes)):

@@ -44,6 +44,9 @@ _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
     # load_adapter in 0.6.0, 0.9.2, 0.12.2 and 0.19.0; the embeddings of other runs are trained, or have it as well.
     # MultipackBatchSampler in 0.9.1, 0.9.2 and 0.18.0 fills several sequences at a time.
     "axolotl": ("axolotl", {_HOOK: True, _CACHE: False, _STRATEGY: "binned"}),
+    # modules/common_utils.py and training/memory.py in 0.1.1, 0.4.0 and 0.6.1 call torch's wrapper, which has no other
+    # kind by itself, or name that one.
+    "torchtune": ("torchtune", {_REENTRANT: False}),
 }
 
 # What the Trainer and TRL import themselves, or for an argument that a config of such a tool has.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context
+from gradcompat.model.environment import Setting
 from gradcompat.scanners.configs.class_paths import OPTIMIZER
 from gradcompat.scanners.configs.flat import Entry, read_config, run_of
 from gradcompat.scanners.configs.nested import stated
-from gradcompat.scanners.configs.tool_defaults import imports_of
+from gradcompat.scanners.configs.tool_defaults import imports_of, left_to_tool
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.startup.lazy_patterns import lazy_pattern
@@ -73,6 +74,7 @@ FEEDS: Feeds = {
 
 _COMPONENT = lazy_pattern(r"_component_:\s*[\"']?(\w+)")
 _KNOWN = frozenset({"torchtune", "torch", "torchao", "bitsandbytes"})  # others are code of one's own
+_MODELS = "torchtune.models."
 _COMPONENTS = ("model._component_", "tokenizer._component_", "checkpointer._component_", "loss._component_")
 
 
@@ -86,10 +88,17 @@ def scan(document: Document) -> Context:
     named = [config.value(name) for name in _COMPONENTS]
     if not any(isinstance(one, str) and one.startswith("torchtune.") for one in named):
         raise Unrecognised("is not a torchtune config", path=document.path)
-    config = replace(config, entries=tuple(_kind(entry) for entry in config.entries))
+    components = config.entries
+    config = replace(config, entries=tuple(_kind(entry) for entry in components))
     settings, skipped = stated(config, FEEDS)
     own = not _KNOWN.issuperset(_COMPONENT.findall(document.text))
-    context = run_of(config, "torchtune", settings, skipped)
+    # None of transformers: whatever a record says of a class there, the model is of another one.
+    settings += [
+        Setting(key="model.architecture", value=(entry.value,), location=entry.location)
+        for entry in components
+        if entry.name == "model._component_" and isinstance(entry.value, str) and entry.value.startswith(_MODELS)
+    ]
+    context = run_of(config, "torchtune", [*settings, *left_to_tool("torchtune", settings)], skipped)
     return replace(context, imported=imports_of("torchtune", config.top, own=own))
 
 
@@ -100,4 +109,4 @@ def _kind(entry: Entry) -> Entry:
     prefix = entry.value.rpartition(".")[2].partition("_")[0]
     if prefix in _ADAPTERS:
         return replace(entry, value=prefix)
-    return replace(entry, value="full") if entry.value.startswith("torchtune.models.") else entry
+    return replace(entry, value="full") if entry.value.startswith(_MODELS) else entry

@@ -31,7 +31,9 @@ def test_a_recipe() -> None:
         (25, "precision.mode", "bf16"),
         (26, "training.gradient_checkpointing", True),
         (28, "optimizer.scheduler", "cosine"),
+        (6, "model.architecture", ("torchtune.models.llama3_1.qlora_llama3_1_8b",)),
     ]
+    assert [(one.key, one.value) for one in context.settings if one.presumed] == [("training.use_reentrant", False)]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,7 @@ def test_what_is_trained_of_the_model(component: str, method: str) -> None:
     text = f"model: {{_component_: {component}}}\nloss: {{_component_: torchtune.rlhf.loss.DPOLoss}}\n"
     settings = stated(torchtune.scan(Document("a.yaml", text)))
     assert settings.pop("training.method") == "dpo"
-    assert settings == ({} if method == "absent" else {"peft.method": method})
+    assert settings == ({} if method == "absent" else {"peft.method": method, "model.architecture": (component,)})
 
 
 @pytest.mark.parametrize(
