@@ -24,7 +24,7 @@ def test_a_lockfile_with_its_training_config() -> None:
     ]
     assert (report.exit_status, found.finding.issue.id) == (1, "GC-0004")
     assert found.advice is not None
-    assert (found.advice.package, found.advice.target) == ("transformers", "4.52.1")
+    assert (found.advice.package, found.advice.target) == ("transformers", "4.52.4")
 
 
 def test_settings_are_python_values() -> None:

@@ -50,7 +50,7 @@ def test_the_smallest_upgrade_is_planned_and_proven(project: Path) -> None:
         {
             "package": "transformers",
             "version_from": "4.49.0",
-            "version_to": "4.52.1",
+            "version_to": "4.52.4",
             "direct": True,
             "kind": "upgrade",
             "cures": ["GC-0004", "GC-0005"],
@@ -83,14 +83,14 @@ def test_a_package_that_must_not_move_does_not(project: Path) -> None:
 
 def test_the_text_says_what_changes_and_what_it_cures(project: Path) -> None:
     lines = run("plan", "requirements.txt", "--context", "train.yaml").stdout.splitlines()
-    assert lines[0] == "requirements.txt: upgrade transformers 4.49.0 to 4.52.1"
+    assert lines[0] == "requirements.txt: upgrade transformers 4.49.0 to 4.52.4"
     assert "    at         requirements.txt:3" in lines
     assert any(line.startswith("    cures      GC-0004 Loss and gradients of LLaVA models") for line in lines)
 
 
 def test_markdown_links_the_advisory(project: Path) -> None:
     printed = run("plan", "requirements.txt", "--context", "train.yaml", "--format", "markdown").stdout
-    assert "| upgrade transformers 4.49.0 to 4.52.1 | [GC\\-0004](https://github.com/" in printed
+    assert "| upgrade transformers 4.49.0 to 4.52.4 | [GC\\-0004](https://github.com/" in printed
 
 
 def test_nothing_to_change_is_said(project: Path) -> None:
@@ -106,13 +106,13 @@ def test_nothing_to_change_is_said(project: Path) -> None:
 
 def test_fix_shows_a_diff_and_writes_nothing(project: Path) -> None:
     result = run("fix", "requirements.txt", "--context", "train.yaml", "--dry-run")
-    assert "-transformers==4.49.0  # pinned in spring\n+transformers==4.52.1  # pinned in spring\n" in result.stdout
+    assert "-transformers==4.49.0  # pinned in spring\n+transformers==4.52.4  # pinned in spring\n" in result.stdout
     assert (project / "requirements.txt").read_text("utf-8") == REQUIREMENTS
 
 
 def test_fix_writes_once_and_then_has_nothing_to_do(project: Path) -> None:
     run("fix", "requirements.txt", "--context", "train.yaml")
-    fixed = REQUIREMENTS.replace("transformers==4.49.0", "transformers==4.52.1")
+    fixed = REQUIREMENTS.replace("transformers==4.49.0", "transformers==4.52.4")
     assert (project / "requirements.txt").read_text("utf-8") == fixed
     again = run("fix", "requirements.txt", "--context", "train.yaml")
     assert again.exit_code == 0
@@ -140,7 +140,7 @@ def test_constraints_have_their_reason_above_them(project: Path) -> None:
     blocks = printed.split("\n\n")
     assert blocks[0].startswith("# gradcompat: what makes these environments right, by the knowledge of ")
     assert blocks[1].startswith("# GC-0004: Loss and gradients of LLaVA models")
-    assert blocks[1].endswith("# was 4.49.0 in requirements.txt\ntransformers==4.52.1\n")
+    assert blocks[1].endswith("# was 4.49.0 in requirements.txt\ntransformers==4.52.4\n")
 
 
 def test_exclusions_hold_without_conditions(project: Path) -> None:
