@@ -28,8 +28,18 @@ def write_parts(parts: Parts, columns: int, out: TextIO) -> None:
     write_dormant(parts, columns, out, listed_by="gradcompat check --all")
 
 
-def write_informational(findings: Sequence[ReportedFinding], columns: int, out: TextIO) -> None:
-    """Behaviour that surprises and is no defect: a line for each record."""
+def write_informational(findings: Sequence[ReportedFinding], columns: int, out: TextIO, *, whole: bool = False) -> bool:
+    """Behaviour that surprises and is no defect: a line for each record.
+
+    Args:
+        findings: those that are told.
+        columns: of the terminal.
+        out: where it is written.
+        whole: say where it is, and what is presumed.
+
+    Returns:
+        Something was cut.
+    """
     records: dict[str, list[ReportedFinding]] = {}
     for advised in findings:
         records.setdefault(advised.finding.issue.id, []).append(advised)
@@ -37,13 +47,17 @@ def write_informational(findings: Sequence[ReportedFinding], columns: int, out: 
         out.write("Worth knowing:\n")
     for advised, *others in records.values():
         issue = advised.finding.issue
-        places = dict.fromkeys(places_of(one.finding)[0] for one in (advised, *others))
-        more = f" and {counted(len(places) - 1, 'other place')}" if len(places) > 1 else ""
-        taking = f"; taking it that {assumed_text(advised.finding)}" if advised.finding.assumed else ""
-        text = f"{issue.summary} ({next(iter(places))}{more}){taking}"
-        out.write(wrapped(text, columns, f"  {issue.id}: ", "    ") + "\n")
+        text = issue.summary
+        if whole:
+            places = dict.fromkeys(places_of(one.finding)[0] for one in (advised, *others))
+            more = f" and {counted(len(places) - 1, 'other place')}" if len(places) > 1 else ""
+            taking = f"; taking it that {assumed_text(advised.finding)}" if advised.finding.assumed else ""
+            text += f" ({next(iter(places))}{more}){taking}"
+        lines = wrapped(text, columns, f"  {issue.id}: ", "    ").split("\n")
+        out.write("".join(f"{line}\n" for line in (lines if whole else cut_lines(lines, 1, columns))))
     if records:
         out.write("\n")
+    return bool(records) and not whole
 
 
 def write_possible(parts: Parts, columns: int, out: TextIO, *, whole: bool = False, listed_by: str = "--all") -> bool:

@@ -45,7 +45,7 @@ def render(report: Report, out: TextIO) -> None:
         out.write("\n")
     # What is no defect or is not decided is told once, however many environments there are.
     parts = parts_of(report.findings, everything=report.show_all)
-    write_informational(parts.informational, columns, out)
+    cut |= write_informational(parts.informational, columns, out, whole=report.show_all)
     cut |= write_possible(parts, columns, out, whole=report.show_all)
     if report.show_all:
         _every_dormant(report.findings, columns, out)

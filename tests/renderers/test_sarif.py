@@ -155,8 +155,8 @@ def test_a_pin_that_people_write_comes_with_its_fix(run: Run, tmp_path: Path) ->
     (replacement,) = change["replacements"]
     gone = replacement["deletedRegion"]
     after = line[: gone["startColumn"] - 1] + replacement["insertedContent"]["text"] + line[gone["endColumn"] - 1 :]
-    assert after == line.replace("4.49.0", "4.52.1")
-    assert replacement["insertedContent"]["text"] == "4.52.1"
+    assert after == line.replace("4.49.0", "4.52.4")
+    assert replacement["insertedContent"]["text"] == "4.52.4"
     assert change["artifactLocation"] == result["locations"][0]["physicalLocation"]["artifactLocation"]
 
 
