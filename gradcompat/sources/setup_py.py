@@ -2,8 +2,8 @@
 
 It is parsed and never run. A list counts where it is written out, or under a name that the module binds once; so does
 what :mod:`.setup_tables` can look up, and a read of a requirements file beside it
-(``open("requirements.txt").read().splitlines()``), which is read as such. So is the file that code makes a list of, with
-a note that says so. Whatever else makes a list is a gap.
+(``open("requirements.txt").read().splitlines()``), which is read as such. So is the file that code makes a list of,
+with a note that says so. Whatever else makes a list is a gap.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _TRAINER = frozenset(
         *("activation_checkpointing", "activation_checkpointing_kwargs"),
     }
 )
-# Arguments of the config of one trainer in the releases from 0.9 to 1.16, and what it presumably trains; the first counts.
+# Arguments of the config of one trainer in the releases from 0.9 to 1.16, and what it presumably trains, in this order.
 _METHODS = {
     ("gkd",): frozenset({"teacher_model_name_or_path", "teacher_model_init_kwargs", "lmbda", "seq_kd"}),
     ("kto",): frozenset({"desirable_weight", "undesirable_weight"}),
