@@ -39,18 +39,24 @@ def called(names: str, *, renamed: Mapping[str, str] | None = None, extra: bool 
 
 MAIN = 'if __name__ == "__main__":\n    pass\n'  # what makes a program of a module
 
-# `trainlib` 1.0, 2.0, 3.0: `Cache` goes in 3.0, `Extra` comes in 2.0, `old` is renamed in 2.0 and gone in 3.0.
+# `trainlib` 1.0, 2.0, 3.0: `Cache` goes in 3.0, `Extra` comes in 2.0, `old` is renamed in 2.0 and gone in 3.0; `helper`
+# and `other` go elsewhere in 3.0.
 RELEASES = {
     "1.0": Release(
-        {"trainlib": "Args Cache Trainer", "trainlib.utils": "helper", "trainlib.lazy": "?"},
+        {"trainlib": "Args Cache Trainer", "trainlib.utils": "helper other twin", "trainlib.lazy": "?"},
         {"trainlib.Args": called("old out"), "trainlib.Trainer": called("model", extra=True)},
     ),
     "2.0": Release(
-        {"trainlib": "Args Cache Extra Trainer", "trainlib.utils": "helper", "trainlib.lazy": "?"},
+        {"trainlib": "Args Cache Extra Trainer", "trainlib.utils": "helper other twin", "trainlib.lazy": "?"},
         {"trainlib.Args": called("new out", renamed={"old": "new"}), "trainlib.Trainer": called("model", extra=True)},
     ),
     "3.0": Release(
-        {"trainlib": "Args Extra Trainer", "trainlib.lazy": "?"},
+        {
+            "trainlib": "Args Extra Trainer",
+            "trainlib.lazy": "?",
+            "trainlib.tools": "helper other",
+            "trainlib.own": "twin",
+        },
         {"trainlib.Args": called("new out"), "trainlib.Trainer": called("model", extra=True)},
     ),
 }
@@ -69,6 +75,10 @@ class SmallTable:
         if inner in release.modules or (name is not None and name in release.modules.get(module, "").split()):
             return Presence.PRESENT
         return Presence.UNKNOWN if "?" in release.modules.get(module, "") else Presence.ABSENT
+
+    def defined_in(self, name: str) -> tuple[str, ...]:
+        found = (module for one in RELEASES.values() for module, names in one.modules.items() if name in names.split())
+        return tuple(dict.fromkeys(found))
 
     def signature(self, version: Version, qualified_name: str, beside: object = None) -> Signature | None:
         release = RELEASES.get(str(version))
@@ -276,6 +286,20 @@ def test_an_upgrade_that_breaks_the_code(tmp_path: Path) -> None:
     (finding,) = breaks_in(report)
     assert finding.advice is not None
     assert finding.advice.remedy == CodeRemedy(text="do without trainlib.Cache")
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("from trainlib.utils import helper\n", "write `from trainlib.tools import helper`"),
+        ("from trainlib.utils import helper, other\n", "write `from trainlib.tools import helper, other`"),
+        ("from trainlib.utils import helper, twin\n", "do without trainlib.utils"),
+        ("import trainlib.utils\n", "do without trainlib.utils"),
+    ],
+)
+def test_where_a_name_has_gone(tmp_path: Path, code: str, text: str) -> None:
+    (found,) = breaks_in(checked(tmp_path, "trainlib==3.0", code))
+    assert [one for one in found.finding.issue.remedies if isinstance(one, CodeRemedy)] == [CodeRemedy(text=text)]
 
 
 @pytest.mark.parametrize("form", sorted(RENDERERS))
