@@ -280,6 +280,23 @@ def test_each_project_is_held_against_its_own_environment(tmp_path: Path) -> Non
     assert [one.finding.source for one in found] == [f"{tmp_path}/new/requirements.txt"]
 
 
+def test_a_file_that_imports_what_a_lockfile_does_not_have_is_for_another_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "package_of", {"trainlib": "trainlib", "served": "serve-lib"}.get)
+    lock = LOCK.format(version="3.0", source='registry = "https://index.example/simple"')
+    (tmp_path / "uv.lock").write_text(lock)
+    (tmp_path / "train.py").write_text(f"import torch\nimport served\nfrom trainlib import Cache\n{MAIN}")
+    assert breaks_in(gradcompat.check(tmp_path)) == []
+    (tmp_path / "train.py").write_text(f"import torch\nimport missing\nfrom trainlib import Cache\n{MAIN}")
+    assert len(breaks_in(gradcompat.check(tmp_path))) == 1
+    (tmp_path / "uv.lock").write_text(f'{lock}\n[[package]]\nname = "serve-lib-cpu"\nversion = "1.0"\n')
+    (tmp_path / "train.py").write_text(f"import torch\nimport served\nfrom trainlib import Cache\n{MAIN}")
+    assert len(breaks_in(gradcompat.check(tmp_path))) == 1
+    (tmp_path / "uv.lock").unlink()
+    assert len(breaks_in(checked(tmp_path, "trainlib==3.0", "import served\nfrom trainlib import Cache\n"))) == 1
+
+
 def test_an_upgrade_that_breaks_the_code(tmp_path: Path) -> None:
     report = checked(tmp_path, "trainlib==2.0", "from trainlib import Cache\n", versions={"trainlib": "3.0"})
     assert [identifier for identifier, _, _ in told(report)] == ["code:trainlib:Cache"]
