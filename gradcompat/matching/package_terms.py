@@ -96,8 +96,8 @@ def _version_of(term: PackageTerm, entry: Package, view: View) -> Verdict:
 def built_apart(chosen: Sequence[Package], view: View) -> Iterator[Verdict]:
     """What a record of wheels leaves open of two packages of which one is built for the other.
 
-    Conda builds its own pairs, as do nightly builds and those who build from commits. Whoever resolves a range takes the
-    build that belongs to the other package.
+    Conda builds its own pairs, as do nightly builds and those who build from commits. Whoever resolves a range takes
+    the build that belongs to the other package.
     """
     entries = {view.names.canonical(entry): entry for entry in chosen}
     for name, entry in entries.items():
