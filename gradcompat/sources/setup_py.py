@@ -157,6 +157,8 @@ class _Reading:
             value = self._value(element)
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 yield from self._lines(value)
+            elif isinstance(value, (ast.List, ast.Tuple)):  # lists in lists count as one
+                yield from self._elements(value.elts, keyword)
             else:
                 computed.append(element)
         if computed:

@@ -40,6 +40,11 @@ def test_lists_and_names_that_are_bound_once() -> None:
     assert notes(environment) == [("tests_require", COMPUTED, True, 21)]
 
 
+def test_a_list_in_a_list() -> None:
+    found = of("DEV = ['ruff', ['pytest']]\nsetup(install_requires=['peft'], extras_require={'dev': [DEV]})\n")
+    assert ranges(found) == [("peft", "*", ()), ("ruff", "*", ("dev",)), ("pytest", "*", ("dev",))]
+
+
 def test_extras_that_are_literal() -> None:
     text = (
         "import setuptools\nsetuptools.setup(extras_require={'a': ['torch==2.5.1'], 'b:os_name == \"nt\"': 'peft'})\n"
