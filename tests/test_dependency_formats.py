@@ -42,7 +42,7 @@ HELPERS = {
         "typed_versions",
     ),
     *("poetry_constraint", "poetry_tables", "purl", "any_format", "recognise", "requirement", "requirement_grammar"),
-    *("requires_dist", "setup_tables"),
+    *("requires_dist", "setup_files", "setup_tables"),
     *("torch_index", "uv_choices", "uv_edges", "uv_tables", "workspace"),
 }
 

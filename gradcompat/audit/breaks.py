@@ -71,7 +71,7 @@ def breaks_of(environment: Environment, uses: Sequence[CodeUse], names: Names) -
         return EnvironmentBreaks(tuple(issues), pairs)
     from gradcompat.breaks.pair_issues import issue_of_versions
 
-    uses = _of_code_at_hand(environment, uses)
+    uses = _of_files_that_start(environment, _of_code_at_hand(environment, uses), names)
     versions = released_versions(environment, names)
     imports: dict[str, Sequence[CodeUse]] = {}
     for pair, leading, one in _broken_imports(versions, uses):
@@ -136,6 +136,28 @@ def _of_code_at_hand(environment: Environment, uses: Sequence[CodeUse]) -> Seque
         for use in uses
         if not any(part.lower().replace("_", "-") in elsewhere for part in PurePosixPath(use.location.path).parts[:-1])
     ]
+
+
+def _of_files_that_start(environment: Environment, uses: Sequence[CodeUse], names: Names) -> Sequence[CodeUse]:
+    """The uses without those of files that import what is certainly not there: they are for another environment.
+
+    A project may train with JAX as well, or have a requirements file of its own for vLLM.
+    """
+    if not environment.closed:
+        return uses
+    from gradcompat.releases.table import package_of
+
+    listed = {name for package in environment.packages for name in (package.name, names.canonical(package))}
+    absent: set[str] = set()
+    for root in {use.root for use in uses if use.kind == "import" and not use.conditional}:
+        package = package_of(root)
+        # tensorflow-cpu and opencv-python-headless bring the modules of others.
+        if package is not None and not any(name.startswith(names.families.get(package, package)) for name in listed):
+            absent.add(root)
+    elsewhere = {
+        use.location.path for use in uses if use.root in absent and use.kind == "import" and not use.conditional
+    }
+    return [use for use in uses if use.location.path not in elsewhere] if elsewhere else uses
 
 
 def _is_released(package: Package) -> bool:

@@ -153,6 +153,12 @@ class Contexts:
         # What a notebook installs comes on top of what is there; a script with metadata runs with these alone.
         isolated = frozenset(source for source in own if _kind_of(source) == _SCRIPT)
         near = self._in_folders(environments, isolated)
+        # A notebook that shows something beside the programs does not take them from the project above.
+        beside = {
+            folder: tuple(one for one in self.found if folder in PurePosixPath(one.source).parents)
+            for folder in {PurePosixPath(environment).parent for environment in environments} - near.keys()
+        }
+        near = {**near, **beside}
         owned = {
             environment: own[environment] if environment in own else near[PurePosixPath(environment).parent]
             for environment in environments
@@ -193,8 +199,11 @@ class Contexts:
         self, environments: Sequence[str], isolated: Collection[str]
     ) -> dict[PurePosixPath, tuple[Context, ...]]:
         """What was found, by the folder of the environments that it belongs to."""
+        # What a script with metadata lists is for itself, and not for the programs beside it.
+        listing = dict.fromkeys(PurePosixPath(one).parent for one in environments if one not in isolated)
+        plain = {PurePosixPath(one).parent for one in environments if _kind_of(one) not in (_NOTEBOOK, _SCRIPT)}
         owned: dict[PurePosixPath, list[Context]] = {
-            PurePosixPath(environment).parent: [] for environment in environments
+            folder: [] for folder in listing if folder in plain or plain.isdisjoint(folder.parents)
         }
         elsewhere: list[Context] = []
         for context in self.found:

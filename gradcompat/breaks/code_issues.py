@@ -6,6 +6,7 @@ release that nobody has read leave it open, and say nothing.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -33,6 +34,7 @@ _PASSED_OVER = " axolotl passes over a key that it does not know, without a word
 _NOWHERE = "no release has it beside the other packages as they are"
 _BELOW = ".*"
 _CONFIGS = (".yaml", ".yml", ".json")
+_STANDS_IN = re.compile(r"\.dummy_\w+$")  # modules for what an optional package would bring
 
 Beside = Callable[[str], "Version | None"]
 
@@ -75,6 +77,7 @@ def broken_uses(
         ranges: those of them of which only a range is known, with the releases that it allows, oldest first.
     """
     places: dict[str, list[CodeUse]] = {}
+    written: dict[str, list[CodeUse]] = {}
     gone: list[CodeUse] = []
     for use in sorted(uses, key=lambda use: use.kind != "import"):
         if use.kind != "import" and any(_says(code_use, use) for code_use in gone):
@@ -88,13 +91,17 @@ def broken_uses(
             if table.presence(version, missed.module) is Presence.ABSENT:
                 missed = replace(missed, name=None)  # of a module that is gone, all names are
             gone.append(missed)
-        places.setdefault(identifier_of(missed, package), []).append(missed)
+        identifier = identifier_of(missed, package)
+        places.setdefault(identifier, []).append(missed)
+        written.setdefault(identifier, []).append(use)
     found: list[BrokenUse] = []
     for identifier, some in places.items():
         certain = [use for use in some if not use.conditional]
         ordered = [*certain, *(use for use in some if use.conditional)]
         locations = tuple(dict.fromkeys(use.location for use in ordered))
-        issue = _issue(identifier, ordered[0], package, table, version, beside)
+        issue = _issue(
+            identifier, ordered[0], package, table, version, beside, _moved(written[identifier], table, version)
+        )
         newest = tuple(_newest_alone(ordered[0], table, version, beside, ranges or {}))
         found.append(BrokenUse(ordered[0], locations, issue, conditional=not certain, newest=newest))
     return found
@@ -402,7 +409,15 @@ def named(use: CodeUse) -> str:
     return called if use.keyword is None else f"`{use.keyword}` of {called}"
 
 
-def _issue(identifier: str, use: CodeUse, package: str, table: ReleaseTable, version: Version, beside: Beside) -> Issue:
+def _issue(
+    identifier: str,
+    use: CodeUse,
+    package: str,
+    table: ReleaseTable,
+    version: Version,
+    beside: Beside,
+    moved: str | None,
+) -> Issue:
     missing = _missing(use, table, beside)
     renamed = _renamed(use, table)
     unsure = VersionSet.parse("<0") if use.kind in ("option", "key") else not_surely_there(use, table, beside)
@@ -415,6 +430,8 @@ def _issue(identifier: str, use: CodeUse, package: str, table: ReleaseTable, ver
     remedies: list[Remedy] = list(_remedies(package, without, version))
     if renamed is not None and renamed[0]:
         remedies.insert(0, CodeRemedy(text=f"write `{renamed[0]}` instead of `{use.keyword}`"))
+    elif moved is not None:
+        remedies.insert(0, CodeRemedy(text=f"write `{moved}`"))
     else:
         remedies.append(CodeRemedy(text=f"do without {named(use)}"))
     return replace(
@@ -423,6 +440,24 @@ def _issue(identifier: str, use: CodeUse, package: str, table: ReleaseTable, ver
         summary=f"{_failure(use, package, version)}: {history}",
         remedies=tuple(remedies),
     )
+
+
+def _moved(uses: Sequence[CodeUse], table: ReleaseTable, version: Version) -> str | None:
+    """The import that gives all the names in a release; None unless one module alone defines them there.
+
+    ``transformers.deepspeed`` handed on what ``transformers.integrations.deepspeed`` has to this day.
+    """
+    names = {use.name for use in uses}
+    modules: set[str] = set()
+    for name in names:
+        if name is None or not all(use.kind == "import" for use in uses):
+            return None
+        defining = (module for module in table.defined_in(name) if not _STANDS_IN.search(module))
+        having = [module for module in defining if table.presence(version, module, name) is Presence.PRESENT]
+        if len(having) != 1:
+            return None
+        modules.update(having)
+    return f"from {modules.pop()} import {', '.join(sorted(map(str, names)))}" if len(modules) == 1 else None
 
 
 def _failure(use: CodeUse, package: str, version: Version) -> str:

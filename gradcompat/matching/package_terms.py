@@ -20,6 +20,8 @@ from gradcompat.truth import Certainty, Truth
 # A lockfile with more choices of entries for one combination than this is not taken apart: no two entries of it are
 # asked whether they go together, and nothing about it is better than UNKNOWN.
 MAX_CHOICES = 2_000
+_NIGHTLY = lazy_pattern(r"\.dev20\d{6}")
+_OF_COMMIT = lazy_pattern(r"(?:\+|[+.]git)(?=[a-f]*\d)[0-9a-f]{6,40}$")
 _PRE_RELEASE = lazy_pattern(r"\d[._-]?(?:a|b|c|rc|alpha|beta|pre|preview|dev)[._-]?\d*", re.IGNORECASE)
 
 
@@ -94,7 +96,8 @@ def _version_of(term: PackageTerm, entry: Package, view: View) -> Verdict:
 def built_apart(chosen: Sequence[Package], view: View) -> Iterator[Verdict]:
     """What a record of wheels leaves open of two packages of which one is built for the other.
 
-    Conda builds its own pairs, and whoever resolves a range takes the build that belongs to the other package.
+    Conda builds its own pairs, as do nightly builds and those who build from commits. Whoever resolves a range takes
+    the build that belongs to the other package.
     """
     entries = {view.names.canonical(entry): entry for entry in chosen}
     for name, entry in entries.items():
@@ -102,13 +105,22 @@ def built_apart(chosen: Sequence[Package], view: View) -> Iterator[Verdict]:
         if base is None:
             continue
         of_conda = entry.source == base.source == "conda"
+        of_one = of_conda or _of_one_builder(entry, base)
         owner = "conda's " if of_conda else ""
         sentence = f"{owner}{entry_text(entry)} is not built for its {entry_text(base)}"
         verdict = Verdict(Certainty.OPEN, sentence, name, entry.location)
-        if view.presumer is not None and (of_conda or entry.version is None or base.version is None):
+        if view.presumer is not None and (of_one or entry.version is None or base.version is None):
             yield with_presumption(verdict, view.presumer.of_builds(name, view.names.canonical(base)))
-        elif of_conda:
+        elif of_one:
             yield verdict
+
+
+def _of_one_builder(entry: Package, base: Package) -> bool:
+    """Are they nightly builds of one day, or both built from commits by somebody who builds them for each other?"""
+    nightly, other = (_NIGHTLY.search(one.version or "") for one in (entry, base))
+    if nightly is not None and other is not None:
+        return nightly[0] == other[0]
+    return all(_OF_COMMIT.search(one.version or "") for one in (entry, base))
 
 
 def _no(term: PackageTerm) -> Verdict:

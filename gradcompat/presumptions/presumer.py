@@ -621,6 +621,10 @@ class Presumer:
         return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code does not use {shown}")
 
 
+# What a run leaves open, which stands in no line of a file.
+_LEFT_TO_OTHERS = frozenset({"precision.chosen", "model.attention_chosen"})
+
+
 def _of_stated(term: Term, key: str, stated: Sequence[Setting], unusual: frozenset[SettingValue]) -> Presumed:
     """What is presumed by what is presumed of the key, if that agrees; else nothing."""
     usual, wanted = USUAL.get(key), _wanted(term)
@@ -629,6 +633,8 @@ def _of_stated(term: Term, key: str, stated: Sequence[Setting], unusual: frozens
         truths = {_truth(term, setting.value) for setting in presumed if setting.value is not None}
         if len(truths) == 1:
             first = presumed[0]
+            if usual is not None and key in _LEFT_TO_OTHERS and first.value is False:
+                return Presumed(certainty=Certainty.presumed(truths.pop()), taking=usual.taking, feature=usual.feature)
             values = dict.fromkeys(value_text(setting.value) for setting in presumed if setting.value is not None)
             return Presumed(
                 certainty=Certainty.presumed(truths.pop()),

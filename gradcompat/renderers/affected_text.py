@@ -9,7 +9,7 @@ from __future__ import annotations
 from gradcompat.messages import assumptions_text, counted, entry_text, move_text, moves_text, remedy_text
 from gradcompat.model.environment import Location, Package
 from gradcompat.model.finding import Advice, Finding, Reason
-from gradcompat.model.issue import CodeRemedy, InstallRemedy, Issue, VersionRemedy, is_break
+from gradcompat.model.issue import Issue, SettingRemedy, VersionRemedy, is_break
 from gradcompat.model.report import ReportedFinding
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.terminal import wrapped
@@ -219,7 +219,7 @@ def _evidence(finding: Finding) -> str:
 def _fix(advice: Advice | None) -> list[tuple[str, str]]:
     if advice is None:
         return [("fix", "no remedy of this record fits this environment")]
-    note = None if isinstance(advice.remedy, (CodeRemedy, InstallRemedy)) else advice.remedy.note
+    note = advice.remedy.note if isinstance(advice.remedy, VersionRemedy) else None
     return [("fix", advice_text(advice)), *([] if note is None else [("note", note)])]
 
 
@@ -229,7 +229,8 @@ def advice_text(advice: Advice) -> str:
     if isinstance(remedy, VersionRemedy) and advice.target is not None:
         text = move_text(remedy.kind, advice.package or remedy.package, advice.current, advice.target)
     else:
-        text = remedy_text(remedy, with_note=False)
+        # Beside a setting the note often says what to do in its place: that is never cut.
+        text = remedy_text(remedy, with_note=isinstance(remedy, SettingRemedy))
     text = ", ".join((text, *moves_text(advice.changes)[1:]))
     if advice.line is not None:
         text += f"; in {advice.location} write `{advice.line}`"

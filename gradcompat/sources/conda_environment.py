@@ -2,8 +2,8 @@
 
 What it lists is as a rule what somebody asked for, not what came with it. It counts as complete (``closed``) only
 where it can be seen that ``conda env export`` wrote it: every line for pip names a version; every line for conda names
-a build, or at least a version where a ``prefix:`` stands below; and ``python`` is there with ``openssl``, which comes
-with every Python and is asked for by few.
+a build, or at least a version where a ``prefix:`` stands below or where there are many; and ``python`` is there with
+``openssl``, which comes with every Python and is asked for by few.
 Selectors in comments (``# [linux]``) mean nothing to conda, and nothing here.
 """
 
@@ -22,6 +22,7 @@ from gradcompat.sources.joint_ranges import jointly
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 _MAX_LINES = 15_000  # aliases make a short file list as many as it likes
+_EXPORT_AT_LEAST = 30
 _RELEASE = re.compile(r"==(\d+\.\d+(?:\.\d+)?)\.\*")
 
 
@@ -181,7 +182,9 @@ def _pip_section(document: Document, reading: _Reading) -> tuple[Package, ...]:
 def _exported(reading: _Reading, top: Mapping, conda: tuple[Package, ...], pip: tuple[Package, ...]) -> bool:
     """Did ``conda env export`` write this, so that all that is installed is listed?"""
     names = {package.name for package in conda}
-    pinned = all(reading.built) or ("prefix" in top.entries and all(reading.exact))
+    # Nobody writes so many exact pins by hand, openssl among them: --no-builds, and the line of the prefix taken out.
+    exported = "prefix" in top.entries or len(conda) >= _EXPORT_AT_LEAST
+    pinned = all(reading.built) or (exported and all(reading.exact))
     complete = all(package.version is not None or package.source != "registry" for package in pip)
     return pinned and complete and {"python", "openssl"} <= names and not any(note.gap for note in reading.skipped)
 

@@ -2,7 +2,8 @@
 
 It is parsed and never run. A list counts where it is written out, or under a name that the module binds once; so does
 what :mod:`.setup_tables` can look up, and a read of a requirements file beside it
-(``open("requirements.txt").read().splitlines()``), which is read as such. Whatever else makes a list is a gap.
+(``open("requirements.txt").read().splitlines()``), which is read as such. So is the file that code makes a list of,
+with a note that says so. Whatever else makes a list is a gap.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from gradcompat.quotation import quoted, reference
 from gradcompat.sources import requirements
 from gradcompat.sources.joint_ranges import jointly
 from gradcompat.sources.requirement import parse_requirement
+from gradcompat.sources.setup_files import FilesOfRequirements, asks_for_file
 from gradcompat.sources.setup_tables import Tables
 from gradcompat.startup.lazy_dataclasses import replace
 
@@ -43,7 +45,7 @@ def read(document: Document) -> Environment:
     call = next((node for node in ast.walk(module) if isinstance(node, ast.Call) and _is_setup(node.func)), None)
     if call is None:
         raise Malformed("calls no `setup()` as a setup.py does", path=document.path)
-    reading = _Reading(document, module)
+    reading = _Reading(document, module, call)
     packages: list[Package] = []
     skipped: list[Skipped] = []
     try:
@@ -79,11 +81,17 @@ def _is_setup(function: ast.expr) -> bool:
     )
 
 
+def _is_parse(function: ast.expr) -> bool:
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+    return name == "parse_requirements"
+
+
 class _Reading:
     """The module, and what its names are bound to once."""
 
-    def __init__(self, document: Document, module: ast.Module) -> None:
+    def __init__(self, document: Document, module: ast.Module, call: ast.Call) -> None:
         self._document = document
+        self._files = FilesOfRequirements(module, call)
         self._bound = _bound_once(module)
         self._tables = Tables(module, self._bound)
         self._budget = Budget(MOST_STEPS)
@@ -131,6 +139,8 @@ class _Reading:
             return
         elif self._tables.repeats(value):
             return  # requirements that stand elsewhere in this file
+        elif (made := self._made_of(value, keyword)) is not None:
+            results = iter(made)
         else:
             yield self._computed(keyword, value)
             return
@@ -147,6 +157,8 @@ class _Reading:
             value = self._value(element)
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 yield from self._lines(value)
+            elif isinstance(value, (ast.List, ast.Tuple)):  # lists in lists count as one
+                yield from self._elements(value.elts, keyword)
             else:
                 computed.append(element)
         if computed:
@@ -171,6 +183,20 @@ class _Reading:
         yield from found.packages
         yield from found.skipped
 
+    def _made_of(self, value: ast.expr, keyword: str) -> tuple[Result, ...] | None:
+        """The requirements of the file that code makes a list of; None if there is no such file."""
+        name = self._files.of(value)
+        if name is None:
+            return None
+        try:
+            found = requirements.read(read_beside(self._document, name))
+        except SourceError:
+            return None
+        what = f"{quoted(keyword, 'extras_require')}: made of {reference(name)} by code"
+        reason = "what that adds or leaves out is not seen"
+        note = Skipped(what=what, reason=reason, gap=False, location=self._at(value))
+        return (*found.packages, *found.skipped, note)
+
     def _file_read(self, node: ast.expr) -> str | None:
         """The file whose lines an expression is: ``open("a.txt").read().splitlines()``, or a comprehension over it."""
         if isinstance(node, (ast.ListComp, ast.GeneratorExp)) and len(node.generators) == 1:
@@ -179,6 +205,8 @@ class _Reading:
             return None
         if isinstance(node.func, ast.Name) and node.func.id == "list" and len(node.args) == 1:
             return self._file_read(node.args[0]) or self._file(node.args[0])
+        if _is_parse(node.func) and node.args:  # of pkg_resources, or of pip
+            return self._file_read(node.args[0]) or self._file(node.args[0]) or self._path(node.args[0])
         if isinstance(node.func, ast.Attribute) and node.func.attr in _LINES_OF:
             return self._file(node.func.value)
         return None
@@ -239,7 +267,7 @@ def _bound_once(module: ast.Module) -> dict[str, ast.expr]:
             times[node.value.id] = times.get(node.value.id, 0) + 2
     values.update(_assignments(module.body))
     for node in module.body:
-        if isinstance(node, ast.If) and _asks_for_file(node.test):
+        if isinstance(node, ast.If) and asks_for_file(node.test):
             for name, value in _assignments(node.body):
                 if _is_empty(values.get(name)):
                     times[name] -= 1  # what it is where there is no such file
@@ -280,14 +308,6 @@ class _Opened(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:  # ast calls it so
         return self._files.get(node.id, node)
-
-
-def _asks_for_file(test: ast.expr) -> bool:
-    return (
-        isinstance(test, ast.Call)
-        and isinstance(test.func, ast.Attribute)
-        and test.func.attr in ("exists", "isfile", "is_file")
-    )
 
 
 def _is_empty(value: ast.expr | None) -> bool:

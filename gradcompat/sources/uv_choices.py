@@ -118,12 +118,42 @@ def _nodes(edge: Edge) -> Iterator[Node]:
             yield target, ("extra", extra)
 
 
-def edge_of(table: dict[str, Any], targets: Mapping[tuple[str, str | None], tuple[int, ...]]) -> Edge:
+class Targets:
+    """The entries that an edge may lead to.
+
+    Several may have the same name and version, each from an index of its own (a wheel for CUDA, one for ROCm): an edge
+    names the source of one of them.
+
+    Args:
+        tables: the entries.
+    """
+
+    def __init__(self, tables: Iterable[dict[str, Any]]) -> None:
+        self._found: dict[tuple[str, ...], tuple[int, ...]] = {}
+        for index, table in enumerate(tables):
+            for key in _keys(table):
+                self._found[key] = (*self._found.get(key, ()), index)
+
+    def of(self, edge: dict[str, Any]) -> tuple[int, ...]:
+        """The entries that the most of what an edge says leads to."""
+        return next((self._found[key] for key in reversed(_keys(edge)) if key in self._found), ())
+
+
+def _keys(table: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """By what an entry or an edge is known, the most exact last."""
+    name, version, source = str(table.get("name")), table.get("version"), table.get("source")
+    if not isinstance(version, str):
+        return ((name,),)
+    if not isinstance(source, dict):
+        return (name,), (name, version)
+    return (name,), (name, version), (name, version, *(f"{key}={value}" for key, value in sorted(source.items())))
+
+
+def edge_of(table: dict[str, Any], targets: Targets) -> Edge:
     """The edge that one of the tables of ``dependencies`` is."""
-    name, version, marker, extras = (table.get(key) for key in ("name", "version", "marker", "extra"))
-    key = (str(name), version if isinstance(version, str) else None)
+    marker, extras = table.get("marker"), table.get("extra")
     return Edge(
-        targets.get(key, targets.get((str(name), None), ())),
+        targets.of(table),
         tuple(extra for extra in extras if isinstance(extra, str)) if isinstance(extras, list) else (),
         marker if isinstance(marker, str) else None,
     )

@@ -10,15 +10,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from gradcompat.sources.lock_entries import marker_or_none, text_or_none
-from gradcompat.sources.uv_choices import Choices, Edge, Node, Section, edge_of, followed
+from gradcompat.sources.lock_entries import marker_or_none
+from gradcompat.sources.uv_choices import Choices, Edge, Node, Section, Targets, edge_of, followed
 
-_Key = tuple[str, str | None]
 _Item = tuple[str, str, str]  # the package, "extra", "group" or "project", and the name of the first two
 
 
-def reached(entries: list[Any], declared: Any, members: Any = None) -> dict[_Key, tuple[str, ...]]:
-    """For each name and version with alternatives, and for each that only some choices lead to, when it is installed.
+def reached(entries: list[Any], declared: Any, members: Any = None) -> dict[int, tuple[str, ...]]:
+    """For each entry with alternatives, and for each that only some choices lead to, when it is installed.
 
     Args:
         entries: the ``package`` tables.
@@ -26,7 +25,7 @@ def reached(entries: list[Any], declared: Any, members: Any = None) -> dict[_Key
         members: the names of the workspace's projects, where the lockfile has several.
 
     Returns:
-        Markers by name and version, of which one has to hold; none for an entry that is there without a condition.
+        Markers by the ``id`` of an entry, of which one has to hold; none for one that is there without a condition.
     """
     tables = [entry for entry in entries if isinstance(entry, dict)]
     counts = Counter(entry["name"] for entry in tables if isinstance(entry.get("name"), str))
@@ -34,42 +33,35 @@ def reached(entries: list[Any], declared: Any, members: Any = None) -> dict[_Key
     choices = Choices(conflicts(declared))
     if not forked and not choices.countable:
         return {}
+    targets = Targets(tables)
     conflicting = set(_conflicting(declared))
-    chosen = _chosen(tables, conflicting, members, choices) if choices.countable else {}
-    markers: dict[_Key, dict[str, None]] = {}
-    free: set[_Key] = set()
+    chosen = _chosen(tables, targets, conflicting, members, choices) if choices.countable else {}
+    markers: dict[int, dict[str, None]] = {}
+    free: set[int] = set()
     for index, entry in enumerate(tables):
         for edge, section in _edges(entry):
-            name, version = edge.get("name"), edge.get("version")
-            if not isinstance(name, str) or name not in forked:
+            if str(edge.get("name")) not in forked:
                 continue
-            key = (name, version if isinstance(version, str) else None)
+            led_to = targets.of(edge)
             condition = _both(marker_or_none(edge.get("marker")), choices.marker(chosen.get((index, section), 0)))
-            if condition is None:
-                free.add(key)
+            # An edge that may lead to any of several entries says of none when it is there.
+            if condition is None or len(led_to) > 1:
+                free.update(led_to)
             else:
-                markers.setdefault(key, {})[condition] = None
-    # An edge without a version may lead to any entry of the name.
-    unsettled = {name for name, version in (*free, *markers) if version is None}
-    found = {
-        key: tuple(conditions) for key, conditions in markers.items() if key not in free and key[0] not in unsettled
-    }
+                for target in led_to:
+                    markers.setdefault(target, {})[condition] = None
+    found = {id(tables[index]): tuple(conditions) for index, conditions in markers.items() if index not in free}
     for index, entry in enumerate(tables):
-        key = (str(entry.get("name")), text_or_none(entry.get("version")))
         marker = choices.marker(chosen.get((index, None), 0))
-        if marker is not None and key not in found and counts[key[0]] == 1:
-            found[key] = (marker,)
+        if marker is not None and id(entry) not in found and counts[str(entry.get("name"))] == 1:
+            found[id(entry)] = (marker,)
     return found
 
 
-def _chosen(tables: list[dict[str, Any]], conflicting: set[_Item], members: Any, choices: Choices) -> dict[Node, int]:
+def _chosen(
+    tables: list[dict[str, Any]], targets: Targets, conflicting: set[_Item], members: Any, choices: Choices
+) -> dict[Node, int]:
     """The choices that lead to each entry, and to each of its extras and groups."""
-    targets: dict[_Key, tuple[int, ...]] = {}
-    for index, entry in enumerate(tables):
-        name, version = str(entry.get("name")), text_or_none(entry.get("version"))
-        targets[name, None] = (*targets.get((name, None), ()), index)
-        if version is not None:
-            targets[name, version] = (*targets.get((name, version), ()), index)
     edges: dict[Node, list[Edge]] = {}
     for index, entry in enumerate(tables):
         for table, section in _edges(entry):

@@ -94,16 +94,14 @@ def _platform(markers: Any) -> str | None:
     return shared.pop() if len(shared) == 1 else None
 
 
-def _package(
-    entry: dict[str, Any], pin: Pin, location: Location, *, conditions: dict[tuple[str, str | None], tuple[str, ...]]
-) -> Package:
+def _package(entry: dict[str, Any], pin: Pin, location: Location, *, conditions: dict[int, tuple[str, ...]]) -> Package:
     source = entry.get("source", {})
     kind: SourceKind = "registry"
     if isinstance(source, dict):
         kind = next((known for known in _KINDS if known in source), "registry")
     markers = tuple(filter(None, map(marker_or_none, texts(entry.get("resolution-markers")))))
     marker = _any_of(markers) if markers else None
-    led_by = conditions.get((entry["name"], pin.version), ()) if conditions else ()
+    led_by = conditions.get(id(entry), ())
     return Package(
         name=pin.name,
         version=pin.version,

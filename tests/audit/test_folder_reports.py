@@ -276,6 +276,23 @@ def test_a_program_that_is_an_environment_has_its_own_run_alone(
     }
 
 
+@pytest.mark.parametrize("other", ["upload.py", "demo.ipynb"])
+def test_what_lists_packages_for_itself_takes_no_programs_from_the_project_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = {"upload.py": SCRIPT + "import torch\n", "demo.ipynb": NOTEBOOK.format("print(1)", VERSION)}
+    for name, text in {"requirements.txt": "transformers==4.46.2\n", "src/train.py": RUN}.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+    Path("src", other).write_text(texts[other])
+    report = gradcompat.check(".")
+    runs = {audit.source: audit.contexts for audit in report.audits}
+    assert runs["requirements.txt"] == ("src/train.py",)
+    assert runs[f"src/{other}"] == (() if other == "upload.py" else ("src/train.py",))
+    assert not any(one.gap for audit in report.audits for one in audit.skipped)
+
+
 def test_a_notebook_installs_for_what_its_commands_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a folder of notebooks that each install what they need, none runs the program of another."""
     monkeypatch.chdir(tmp_path)

@@ -39,18 +39,24 @@ def called(names: str, *, renamed: Mapping[str, str] | None = None, extra: bool 
 
 MAIN = 'if __name__ == "__main__":\n    pass\n'  # what makes a program of a module
 
-# `trainlib` 1.0, 2.0, 3.0: `Cache` goes in 3.0, `Extra` comes in 2.0, `old` is renamed in 2.0 and gone in 3.0.
+# `trainlib` 1.0, 2.0, 3.0: `Cache` goes in 3.0, `Extra` comes in 2.0, `old` is renamed in 2.0 and gone in 3.0; `helper`
+# and `other` go elsewhere in 3.0.
 RELEASES = {
     "1.0": Release(
-        {"trainlib": "Args Cache Trainer", "trainlib.utils": "helper", "trainlib.lazy": "?"},
+        {"trainlib": "Args Cache Trainer", "trainlib.utils": "helper other twin", "trainlib.lazy": "?"},
         {"trainlib.Args": called("old out"), "trainlib.Trainer": called("model", extra=True)},
     ),
     "2.0": Release(
-        {"trainlib": "Args Cache Extra Trainer", "trainlib.utils": "helper", "trainlib.lazy": "?"},
+        {"trainlib": "Args Cache Extra Trainer", "trainlib.utils": "helper other twin", "trainlib.lazy": "?"},
         {"trainlib.Args": called("new out", renamed={"old": "new"}), "trainlib.Trainer": called("model", extra=True)},
     ),
     "3.0": Release(
-        {"trainlib": "Args Extra Trainer", "trainlib.lazy": "?"},
+        {
+            "trainlib": "Args Extra Trainer",
+            "trainlib.lazy": "?",
+            "trainlib.tools": "helper other",
+            "trainlib.own": "twin",
+        },
         {"trainlib.Args": called("new out"), "trainlib.Trainer": called("model", extra=True)},
     ),
 }
@@ -69,6 +75,10 @@ class SmallTable:
         if inner in release.modules or (name is not None and name in release.modules.get(module, "").split()):
             return Presence.PRESENT
         return Presence.UNKNOWN if "?" in release.modules.get(module, "") else Presence.ABSENT
+
+    def defined_in(self, name: str) -> tuple[str, ...]:
+        found = (module for one in RELEASES.values() for module, names in one.modules.items() if name in names.split())
+        return tuple(dict.fromkeys(found))
 
     def signature(self, version: Version, qualified_name: str, beside: object = None) -> Signature | None:
         release = RELEASES.get(str(version))
@@ -270,12 +280,43 @@ def test_each_project_is_held_against_its_own_environment(tmp_path: Path) -> Non
     assert [one.finding.source for one in found] == [f"{tmp_path}/new/requirements.txt"]
 
 
+def test_a_file_that_imports_what_a_lockfile_does_not_have_is_for_another_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "package_of", {"trainlib": "trainlib", "served": "serve-lib"}.get)
+    lock = LOCK.format(version="3.0", source='registry = "https://index.example/simple"')
+    (tmp_path / "uv.lock").write_text(lock)
+    (tmp_path / "train.py").write_text(f"import torch\nimport served\nfrom trainlib import Cache\n{MAIN}")
+    assert breaks_in(gradcompat.check(tmp_path)) == []
+    (tmp_path / "train.py").write_text(f"import torch\nimport missing\nfrom trainlib import Cache\n{MAIN}")
+    assert len(breaks_in(gradcompat.check(tmp_path))) == 1
+    (tmp_path / "uv.lock").write_text(f'{lock}\n[[package]]\nname = "serve-lib-cpu"\nversion = "1.0"\n')
+    (tmp_path / "train.py").write_text(f"import torch\nimport served\nfrom trainlib import Cache\n{MAIN}")
+    assert len(breaks_in(gradcompat.check(tmp_path))) == 1
+    (tmp_path / "uv.lock").unlink()
+    assert len(breaks_in(checked(tmp_path, "trainlib==3.0", "import served\nfrom trainlib import Cache\n"))) == 1
+
+
 def test_an_upgrade_that_breaks_the_code(tmp_path: Path) -> None:
     report = checked(tmp_path, "trainlib==2.0", "from trainlib import Cache\n", versions={"trainlib": "3.0"})
     assert [identifier for identifier, _, _ in told(report)] == ["code:trainlib:Cache"]
     (finding,) = breaks_in(report)
     assert finding.advice is not None
     assert finding.advice.remedy == CodeRemedy(text="do without trainlib.Cache")
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("from trainlib.utils import helper\n", "write `from trainlib.tools import helper`"),
+        ("from trainlib.utils import helper, other\n", "write `from trainlib.tools import helper, other`"),
+        ("from trainlib.utils import helper, twin\n", "do without trainlib.utils"),
+        ("import trainlib.utils\n", "do without trainlib.utils"),
+    ],
+)
+def test_where_a_name_has_gone(tmp_path: Path, code: str, text: str) -> None:
+    (found,) = breaks_in(checked(tmp_path, "trainlib==3.0", code))
+    assert [one for one in found.finding.issue.remedies if isinstance(one, CodeRemedy)] == [CodeRemedy(text=text)]
 
 
 @pytest.mark.parametrize("form", sorted(RENDERERS))

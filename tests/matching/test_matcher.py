@@ -318,6 +318,31 @@ def test_a_build_of_conda_is_not_paired_as_the_wheels_of_the_index_are(source: S
     assert said == (["conda's torchvision 0.20.0 is not built for its torch 2.4.1"] if source == "conda" else [])
 
 
+@pytest.mark.parametrize(
+    ("torch", "torchvision", "paired"),
+    [
+        ("2.4.1+git8514f05", "0.20.0+d801a34", True),
+        ("2.4.1+rocm6.4.2.git76481f7c", "0.20.0+rocm6.4.2.git4040d51f", True),
+        ("2.4.1+cu121", "0.20.0+cu121", False),
+        ("2.4.1+cu121", "0.20.0+d801a34", False),
+        ("2.4.1", "0.20.0.dev20240811", False),
+    ],
+)
+def test_builds_of_one_builder_are_made_for_each_other(torch: str, torchvision: str, paired: bool) -> None:
+    (found,) = match(environment(package("torch", torch), package("torchvision", torchvision)), [PAIR], PAIRED)
+    said = [one.sentence for group in found.unknown for one in group]
+    assert any("is not built for its" in one for one in said) is paired
+
+
+@pytest.mark.parametrize(("day", "paired"), [("20240811", True), ("20240704", False)])
+def test_nightly_builds_of_one_day_are_made_for_each_other(day: str, paired: bool) -> None:
+    entries = (package("torch", "2.5.0.dev20240811+cu124"), package("torchvision", f"0.20.0.dev{day}+cu124"))
+    record = issue((versions("torch", "==2.5.*"), versions("torchvision", ">=0.19")))
+    (found,) = match(environment(*entries), [record], PAIRED)
+    said = [one.sentence for group in found.unknown for one in group]
+    assert any("is not built for its" in one for one in said) is paired
+
+
 def test_a_wheel_beside_a_build_of_conda_is_paired_as_wheels_are() -> None:
     entries = (package("pytorch", "2.4.1", source="conda"), package("torchvision", "0.20.0"))
     (found,) = match(environment(*entries), [PAIR], PAIRED)

@@ -57,6 +57,8 @@ def test_an_export_is_complete() -> None:
     [
         ("[python=3.11.1=h_0, openssl=3=h_0]", True),
         ("[python=3.11.1, openssl=3]\nprefix: /opt/tiny", True),
+        (f"[python=3.11.1, openssl=3, {', '.join(f'a{number}=1.0' for number in range(30))}]", True),
+        (f"[python=3.11.1, openssl=3, a, {', '.join(f'a{number}=1.0' for number in range(30))}]", False),
         ("[python=3.11.1, openssl=3]", False),
         ("[python=3.11.1=h_0, openssl=3=h_0, pytorch]\nprefix: /opt/tiny", False),
         ("[python=3.11.1, pytorch=2.5.1]\nprefix: /opt/tiny", False),  # as --from-history writes

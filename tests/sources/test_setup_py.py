@@ -40,6 +40,11 @@ def test_lists_and_names_that_are_bound_once() -> None:
     assert notes(environment) == [("tests_require", COMPUTED, True, 21)]
 
 
+def test_a_list_in_a_list() -> None:
+    found = of("DEV = ['ruff', ['pytest']]\nsetup(install_requires=['peft'], extras_require={'dev': [DEV]})\n")
+    assert ranges(found) == [("peft", "*", ()), ("ruff", "*", ("dev",)), ("pytest", "*", ("dev",))]
+
+
 def test_extras_that_are_literal() -> None:
     text = (
         "import setuptools\nsetuptools.setup(extras_require={'a': ['torch==2.5.1'], 'b:os_name == \"nt\"': 'peft'})\n"
@@ -55,6 +60,9 @@ def test_extras_that_are_literal() -> None:
         'Path("requirements.txt").read_text().split("\\n")',
         '[line.strip() for line in open("requirements.txt") if line]',
         'list(open("requirements.txt"))',
+        "[str(one) for one in pkg_resources.parse_requirements(open(os.path.join(HERE, 'requirements.txt')))]",
+        "list(map(str, parse_requirements(Path('requirements.txt').open())))",
+        "[str(one.req) for one in parse_requirements('requirements.txt', session='x')]",
         "LINES",
     ],
 )
@@ -99,6 +107,51 @@ def test_what_is_computed_is_a_gap(value: str) -> None:
     environment = of(f"A = A2\nA2 = A\nNAME = ['x']\nNAME = ['y']\nsetup(install_requires={value})\n")
     assert environment.packages == ()
     assert [one.gap for one in environment.skipped] == [True]
+
+
+MADE_OF_A_FILE = {
+    "a function": (
+        "def read():\n    path = os.path.join(HERE, 'requirements.txt')\n    with open(path) as file:\n"
+        "        return [line.strip() for line in file if not line.startswith('#')]\nsetup(install_requires=read())\n"
+    ),
+    "a function with its file": (
+        "def read(name):\n    lines = []\n    for line in open(name):\n        lines.append(line)\n    return lines\n"
+        "setup(install_requires=read('requirements.txt'))\n"
+    ),
+    "a loop, and more": (
+        "wanted = []\nwith open('requirements.txt') as file:\n    for line in file.readlines():\n"
+        "        wanted.append(line)\nif os.name == 'nt':\n    wanted.append('peft')\nsetup(install_requires=wanted)\n"
+    ),
+    "within main": ("def main():\n    wanted = read('requirements.txt')\n    setup(install_requires=wanted)\nmain()\n"),
+}
+
+
+@pytest.mark.parametrize("text", MADE_OF_A_FILE.values(), ids=MADE_OF_A_FILE)
+def test_a_list_that_code_makes_of_a_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.5.1\n", "utf-8")
+    (tmp_path / "setup.py").write_text(text, "utf-8")
+    environment = read(read_document(tmp_path / "setup.py", "setup.py", root_of_folder(tmp_path, ".")))
+    assert ranges(environment) == [("torch", "2.5.1", ())]
+    assert [(one.what, one.reason, one.gap) for one in environment.skipped] == [
+        ("install_requires: made of requirements.txt by code", "what that adds or leaves out is not seen", False)
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "wanted = []\nif GPU:\n    wanted = read('requirements.txt')\nsetup(install_requires=wanted)\n",
+        "setup(install_requires=read('requirements.txt' if GPU else 'requirements-cpu.txt'))\n",
+        "setup(install_requires=read('requirements.txt') | read('requirements-gpu.txt'))\n",
+        "setup(install_requires=read('requirements-gpu.txt'))\n",
+        "setup(install_requires=read('words.txt'))\n",
+    ],
+)
+def test_a_list_of_a_file_that_is_chosen_or_not_there_is_a_gap(tmp_path: Path, text: str) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.5.1\n", "utf-8")
+    (tmp_path / "setup.py").write_text(text, "utf-8")
+    environment = read(read_document(tmp_path / "setup.py", "setup.py", root_of_folder(tmp_path, ".")))
+    assert (environment.packages, [(one.reason, one.gap) for one in environment.skipped]) == ((), [(COMPUTED, True)])
 
 
 TABLE = """\

@@ -324,6 +324,58 @@ def test_a_choice_is_followed_along_the_edges() -> None:
     assert together(found["vllm", "0.15.0"], found["numpy", "2.1.0"])
 
 
+SOURCES = """\
+version = 1
+conflicts = [[{ package = "demo", group = "attention" }, { package = "demo", group = "rocm" }]]
+
+[[package]]
+name = "demo"
+source = { virtual = "." }
+
+[package.dev-dependencies]
+attention = [{ name = "flash-attn", version = "2.8.3", source = { registry = "https://index.example/simple" } }]
+rocm = [{ name = "flash-attn", version = "2.8.3", source = { registry = "https://rocm.example/" } }]
+
+[[package]]
+name = "flash-attn"
+version = "2.8.3"
+source = { registry = "https://index.example/simple" }
+dependencies = [{ name = "torch", version = "2.10.0", source = { registry = "https://index.example/simple" } }]
+
+[[package]]
+name = "flash-attn"
+version = "2.8.3"
+source = { registry = "https://rocm.example/" }
+dependencies = [{ name = "torch", version = "2.9.1", source = { registry = "https://rocm.example/" } }]
+
+[[package]]
+name = "torch"
+version = "2.9.1"
+source = { registry = "https://rocm.example/" }
+
+[[package]]
+name = "torch"
+version = "2.10.0"
+source = { registry = "https://index.example/simple" }
+"""
+
+
+def test_one_version_of_two_indexes_is_two_entries() -> None:
+    packages = read(Document("uv.lock", SOURCES)).packages
+    assert [(one.name, one.version, one.reached) for one in packages[1:]] == [
+        ("flash-attn", "2.8.3", ("extra == 'group-4-demo-attention'",)),
+        ("flash-attn", "2.8.3", ("extra == 'group-4-demo-rocm'",)),
+        ("torch", "2.9.1", ("extra == 'group-4-demo-rocm'",)),
+        ("torch", "2.10.0", ("extra == 'group-4-demo-attention'",)),
+    ]
+
+
+def test_an_edge_that_names_no_source_leads_to_both_entries() -> None:
+    text = SOURCES.replace(', source = { registry = "https://rocm.example/" } }]', " }]")
+    packages = read(Document("uv.lock", text)).packages
+    assert [one.reached for one in packages[1:3]] == [(), ()]
+
+
 def test_what_anybody_asks_for_by_its_extra_is_there_without_a_choice() -> None:
     numpy, itself = '[{ name = "numpy" }]\noptional', '[{ name = "demo", extra = ["cuda"] }]\noptional'
     text = CHAIN.replace(numpy, itself)

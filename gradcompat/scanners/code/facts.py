@@ -117,6 +117,7 @@ def _gathered(
     read_switches(found, steps)
     end = end_of_training(steps, names)
     masks = _masks(document.text)
+    handed_on: set[int] = set()  # dicts whose entries are the arguments of a call
     for step in steps:
         node = step.node
         late = end is not None and end.function in (step.function, names.module) and stands_after(node, end.node)
@@ -142,6 +143,7 @@ def _gathered(
                 read_average(found, step, test, body)
                 read_accumulation(found, step, test, body)
             case ast.Call():
+                handed_on |= {id(keyword.value) for keyword in node.keywords if keyword.arg is None}
                 read_call(found, step, node)
             case ast.Assign(targets=[ast.Subscript(value=owner, slice=ast.Constant(value=name))], value=value):
                 if names.resolve(owner, step.scope) == ("os.environ",):
@@ -151,7 +153,7 @@ def _gathered(
             case ast.Dict(keys=keys):
                 read_visual_content(found, step, node)
                 columns = {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
-                for name in sorted(columns & _COLUMNS) if "input_ids" in columns else ():
+                for name in sorted(columns & _COLUMNS) if "input_ids" in columns and id(node) not in handed_on else ():
                     if name != "labels" or masks:
                         found.symbol(f"batch.{name}", node)
                 if "text" in columns and "type" not in columns:  # no part of a message

@@ -116,7 +116,11 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
         raise Unrecognised("has neither `defaults` nor a `_target_`, as Hydra's configs do", path=document.path)
     files = tuple(_files(listed.items)) if isinstance(listed, yaml_nodes.Sequence) else ()
     # What changes the choices of another config is nothing by itself: an experiment.
-    part = not primary or (package and isinstance(listed, yaml_nodes.Sequence) and _changes_choices(listed))
+    part = not primary or (
+        package
+        and isinstance(listed, yaml_nodes.Sequence)
+        and (_changes_choices(listed) or _is_of_group(listed, document, top))
+    )
     if isinstance(listed, yaml_nodes.Sequence) and document.file is not None and not part:
         composed = compose(PurePosixPath(document.path).stem, beside(document, top), overrides)
     else:
@@ -155,6 +159,17 @@ def _changes_choices(listed: yaml_nodes.Sequence) -> bool:
     """Whether a defaults list overrides what another one has chosen."""
     words = (key.split() for item in listed.items if isinstance(item, yaml_nodes.Mapping) for key in item.entries)
     return any("override" in word[:-1] and not word[-1].lstrip("/").startswith("hydra/") for word in words)
+
+
+def _is_of_group(listed: yaml_nodes.Sequence, document: Document, top: yaml_nodes.Mapping) -> bool:
+    """Whether it is of a group itself: its list takes `/trainer` from a folder that is not beside it."""
+    words = (key.split() for item in listed.items if isinstance(item, yaml_nodes.Mapping) for key in item.entries)
+    groups = {word[-1].partition("@")[0].removeprefix("/") for word in words if word and word[-1].startswith("/")}
+    groups = {group for group in groups if group.partition("/")[0] != "hydra"}
+    if not groups or document.file is None:
+        return False
+    folder = beside(document, top)
+    return not any(folder.is_group(group) for group in groups)
 
 
 def _mappings(top: yaml_nodes.Mapping) -> Iterator[tuple[tuple[str, ...], yaml_nodes.Mapping]]:

@@ -22,19 +22,25 @@ _TRAINER = frozenset(
         *("activation_checkpointing", "activation_checkpointing_kwargs"),
     }
 )
-# Arguments of the config of one trainer in the releases from 0.9 to 1.16, and what it presumably trains.
+# Arguments of the config of one trainer in the releases from 0.9 to 1.16, and what it presumably trains, in this order.
 _METHODS = {
     ("gkd",): frozenset({"teacher_model_name_or_path", "teacher_model_init_kwargs", "lmbda", "seq_kd"}),
+    ("kto",): frozenset({"desirable_weight", "undesirable_weight"}),
+    ("grpo",): frozenset({"scale_rewards", "importance_sampling_level", "vllm_importance_sampling_correction"}),
+    ("grpo", "rloo"): frozenset({"num_generations", "num_iterations", "steps_per_generation", "log_completions"}),
+    (): frozenset(
+        {"beta", "max_prompt_length", "precompute_ref_log_probs", "reference_free"}
+    ),  # of many, and not of SFT
     ("sft",): frozenset(
         {
             *("packing", "eval_packing", "packing_strategy", "completion_only_loss", "assistant_only_loss"),
             *("dataset_text_field", "dataset_kwargs", "max_seq_length"),
         }
     ),
-    ("kto",): frozenset({"desirable_weight", "undesirable_weight"}),
-    ("grpo",): frozenset({"scale_rewards", "importance_sampling_level", "vllm_importance_sampling_correction"}),
-    ("grpo", "rloo"): frozenset({"num_generations", "num_iterations", "steps_per_generation", "log_completions"}),
 }
+# Keys under which programs that train in several ways say in which.
+_SAYS_METHOD = ("task_type", "training_type", "train_type", "training_method", "method", "stage", "loss")
+_SAID = frozenset({"sft", "dpo", "kto", "cpo", "orpo", "grpo", "rloo", "gkd"})
 
 
 def scan(document: Document) -> Context:
@@ -54,7 +60,8 @@ def scan(document: Document) -> Context:
         return replace(run_of(config, "transformers", settings, skipped), keys=keys)
     place = Location(path=document.path)
     settings.append(Setting(key="training.framework", value="trl", location=place))
-    methods = next((methods for methods, names in _METHODS.items() if names & top.keys()), ())
+    said = [str(top[key]) for key in _SAYS_METHOD if isinstance(top.get(key), str) and top[key] in _SAID]
+    methods = tuple(said[:1]) or next((methods for methods, names in _METHODS.items() if names & top.keys()), ())
     settings += [Setting(key="training.method", value=one, location=place, presumed=True) for one in methods]
     settings += training_arguments.stored_as_loaded(top, place)
     if all(setting.key != "peft.method" for setting in settings):  # TRL makes no adapter unless it is asked for one

@@ -110,3 +110,26 @@ def test_a_program_that_imports_hydra_alone_and_builds_its_trainer_from_the_conf
     assert audit.contexts == tuple(
         " + ".join(str(tmp_path / part) for part in parts) for parts in [("run.sh", "train.py", "configs/train.yaml")]
     )
+
+
+def test_a_config_of_a_group_that_takes_from_the_folder_above_is_composed_with_the_primary_one(tmp_path: Path) -> None:
+    files = {
+        "requirements.txt": "torch==2.5.1\npytorch-lightning==2.3.0\n",
+        "run.sh": "python train.py pipeline=genes\n",
+        "train.py": (
+            "import hydra\nfrom hydra.utils import instantiate\n\n\n"
+            '@hydra.main(version_base=None, config_path="configs", config_name="train")\n'
+            "def main(cfg):\n    instantiate(cfg.trainer).fit(instantiate(cfg.model))\n\n\nmain()\n"
+        ),
+        "configs/train.yaml": "defaults:\n  - _self_\n  - pipeline: genes\n",
+        "configs/trainer/default.yaml": "_target_: lightning.pytorch.Trainer\naccumulate_grad_batches: 4\n",
+        "configs/pipeline/genes.yaml": "# @package _global_\ndefaults:\n  - /trainer: default\ntrain:\n  mode: max\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    (audit,) = gradcompat.check(tmp_path).audits
+    assert audit.contexts == tuple(
+        " + ".join(str(tmp_path / part) for part in parts) for parts in [("run.sh", "train.py", "configs/train.yaml")]
+    )
+    assert not any("no such file" in one.reason for one in audit.skipped)

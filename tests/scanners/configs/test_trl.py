@@ -110,6 +110,9 @@ def test_activation_checkpointing_is_the_new_name_of_gradient_checkpointing() ->
         ("num_generations: 8", ["grpo", "rloo"]),
         ("num_generations: 8\nscale_rewards: none", ["grpo"]),
         ("max_prompt_length: 512", []),
+        ("max_seq_length: 1024\nbeta: 0.1\nmax_prompt_length: 300", []),
+        ("max_seq_length: 1024\nbeta: 0.1\nmax_prompt_length: 300\ntask_type: dpo", ["dpo"]),
+        ("packing: true\nlora_task_type: CAUSAL_LM\nstage: sft", ["sft"]),
     ],
 )
 def test_an_argument_of_one_trainer_says_what_is_presumably_trained(argument: str, methods: list[str]) -> None:

@@ -1,0 +1,76 @@
+"""The file of requirements that the code of a setup.py makes a list of: by a function, a loop, an appended line.
+
+What the code does with the lines is not followed. It counts only if one file of requirements is named in all that makes
+the list, and under no condition but that it is there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+_SUFFIXES = (".txt", ".in", ".pip")
+_MOST = 50_000  # nodes that are looked at
+
+
+def is_file_of_requirements(text: str) -> bool:
+    return PurePath(text).suffix in _SUFFIXES and "req" in PurePath(text).stem.lower()
+
+
+def asks_for_file(test: ast.expr) -> bool:
+    """Does a condition ask whether a file is there?"""
+    return (
+        isinstance(test, ast.Call)
+        and isinstance(test.func, ast.Attribute)
+        and test.func.attr in ("exists", "isfile", "is_file")
+    )
+
+
+class FilesOfRequirements:
+    """Looks for the file that makes a list.
+
+    Args:
+        module: the setup.py.
+        call: its call of ``setup``.
+    """
+
+    def __init__(self, module: ast.Module, call: ast.Call) -> None:
+        self._functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+        around = [one for one in self._functions.values() if any(node is call for node in ast.walk(one))]
+        statements = [*module.body, *(statement for function in around for statement in function.body)]
+        self._statements = [one for one in statements if not isinstance(one, (ast.FunctionDef, ast.ClassDef))]
+        self._call = call
+        self._steps = 0
+
+    def of(self, value: ast.expr) -> str | None:
+        """The only file of requirements that stands in what makes a list, if there is one."""
+        found = {text for text in self._named((value,)) if text is None or is_file_of_requirements(text)}
+        return found.pop() if len(found) == 1 else None
+
+    def _named(self, made_by: Sequence[ast.AST]) -> Iterator[str | None]:
+        """The texts in some code and in all that makes its names; None for one under a condition."""
+        seen: set[str] = set()
+        waiting = [(node, False) for node in made_by]
+        while waiting:
+            node, conditional = waiting.pop()
+            self._steps += 1
+            if node is self._call or self._steps > _MOST:
+                continue
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield None if conditional and is_file_of_requirements(node.value) else node.value
+            elif isinstance(node, ast.Name) and node.id not in seen:
+                seen.add(node.id)
+                waiting += [(maker, False) for maker in self._makers(node.id)]
+            decides = isinstance(node, (ast.If, ast.IfExp)) and not asks_for_file(node.test)
+            waiting += [(child, conditional or decides) for child in ast.iter_child_nodes(node)]
+
+    def _makers(self, name: str) -> Iterator[ast.AST]:
+        """The function of that name, and the statements that bind or change what has it."""
+        if name in self._functions:
+            yield self._functions[name]
+        for statement in self._statements:
+            nodes = list(ast.walk(statement))
+            self._steps += len(nodes)
+            if any(isinstance(node, ast.Name) and node.id == name for node in nodes) and self._call not in nodes:
+                yield statement
