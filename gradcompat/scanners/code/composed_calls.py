@@ -22,6 +22,7 @@ from gradcompat.scanners.code.detectors.late_adapters import (
 from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
 from gradcompat.scanners.code.detectors.restored_generation import NONE_BEHIND, ends_generation
 from gradcompat.scanners.code.detectors.returning_hooks import RETURNING, returning_hook
+from gradcompat.scanners.code.detectors.sampled_numbers import SAMPLED, SAMPLING, sampled_number
 from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
 from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, shared_twice
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
@@ -53,6 +54,7 @@ _IN_A_FILE: tuple[tuple[str | None, re.Pattern[str], Callable[[Sequence[ast.stmt
     ("bitsandbytes", OVERRIDING, early_override, "override_config.in_front"),
     (None, SHARING, shared_twice, "loader.shared_twice"),
     ("torch", WRAPPING, converted_replica, CONVERTED),
+    (None, SAMPLING, sampled_number, SAMPLED),
 )
 
 
