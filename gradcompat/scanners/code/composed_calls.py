@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTIONS, on_plain_convolutions
 from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
+from gradcompat.scanners.code.detectors.converted_replicas import CONVERTED, WRAPPING, converted_replica
 from gradcompat.scanners.code.detectors.graded_losses import FUSED, only_trains
 from gradcompat.scanners.code.detectors.joined_convolutions import CONVOLVING, joined_convolution
 from gradcompat.scanners.code.detectors.last_crops import ends_with_crop
@@ -21,6 +22,7 @@ from gradcompat.scanners.code.detectors.late_adapters import (
 from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
 from gradcompat.scanners.code.detectors.restored_generation import NONE_BEHIND, ends_generation
 from gradcompat.scanners.code.detectors.returning_hooks import RETURNING, returning_hook
+from gradcompat.scanners.code.detectors.sampled_numbers import SAMPLED, SAMPLING, sampled_number
 from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
 from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, shared_twice
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
@@ -51,6 +53,8 @@ _IN_A_FILE: tuple[tuple[str | None, re.Pattern[str], Callable[[Sequence[ast.stmt
     ("fla", CONVOLVING, joined_convolution, "fla.modules.ShortConvolution.joined"),
     ("bitsandbytes", OVERRIDING, early_override, "override_config.in_front"),
     (None, SHARING, shared_twice, "loader.shared_twice"),
+    ("torch", WRAPPING, converted_replica, CONVERTED),
+    (None, SAMPLING, sampled_number, SAMPLED),
 )
 
 
