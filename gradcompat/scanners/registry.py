@@ -58,7 +58,7 @@ LIBRARIES = frozenset(
         *("monai", "torchmetrics", "pytorch_metric_learning", "optax", "keras", "tf_keras", "fla", "mamba_ssm"),
         *("setfit", "gliner", "ultralytics", "albumentations", "speechbrain", "TTS", "basicsr"),
         *("realesrgan", "gfpgan", "torch_geometric", "mlx_lm_lora", "stable_baselines3", "pytorch_forecasting"),
-        *("darts", "lerobot"),
+        *("darts", "lerobot", "neuralforecast"),
     }
 )
 
@@ -164,7 +164,7 @@ SCANNERS = (
             *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
             *("ultralytics", "mmengine", "sentence_transformers", "basicsr", "realesrgan", "gfpgan", "LightningCLI"),
             *("swift.megatron", "sft_main", "pt_main", "pretrain_main", "rlhf_main", "verl.trainer"),
-            *("mlx_lm_lora", "stable_baselines3", "pytorch_forecasting", "darts", "lerobot"),
+            *("mlx_lm_lora", "stable_baselines3", "pytorch_forecasting", "darts", "lerobot", "neuralforecast"),
         ),
         note="code",
     ),
