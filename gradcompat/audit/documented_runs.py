@@ -18,6 +18,7 @@ from gradcompat.startup.lazy_patterns import lazy_pattern
 _README = lazy_pattern(r"readme[\w.-]*\.(?:md|markdown)")
 _LAUNCHES = lazy_pattern(
     r"torchrun|accelerate|deepspeed|colossalai|llamafactory-cli|axolotl|swift|trl |tune |python|yolo |mlx_lm_lora"
+    r"|lerobot"
 )
 _NOTEBOOK = ".ipynb"
 _MOST = 100

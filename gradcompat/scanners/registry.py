@@ -58,6 +58,7 @@ LIBRARIES = frozenset(
         *("monai", "torchmetrics", "pytorch_metric_learning", "optax", "keras", "tf_keras", "fla", "mamba_ssm"),
         *("setfit", "gliner", "ultralytics", "albumentations", "speechbrain", "TTS", "basicsr"),
         *("realesrgan", "gfpgan", "torch_geometric", "mlx_lm_lora", "stable_baselines3", "pytorch_forecasting"),
+        *("darts", "lerobot", "neuralforecast"),
     }
 )
 
@@ -143,7 +144,7 @@ SCANNERS = (
         ("*.sh", "*.bash", "*.slurm", "*.sbatch", "*.sb"),
         (
             *("torchrun", "accelerate", "deepspeed", "llamafactory-cli", "axolotl", "swift ", "trl ", "tune run"),
-            *("megatron ", "xtuner", "colossalai", "python", "yolo ", "mlx_lm_lora"),
+            *("megatron ", "xtuner", "colossalai", "python", "yolo ", "mlx_lm_lora", "lerobot"),
         ),
         note="(shell, SLURM)",
     ),
@@ -163,7 +164,7 @@ SCANNERS = (
             *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
             *("ultralytics", "mmengine", "sentence_transformers", "basicsr", "realesrgan", "gfpgan", "LightningCLI"),
             *("swift.megatron", "sft_main", "pt_main", "pretrain_main", "rlhf_main", "verl.trainer"),
-            *("mlx_lm_lora", "stable_baselines3", "pytorch_forecasting"),
+            *("mlx_lm_lora", "stable_baselines3", "pytorch_forecasting", "darts", "lerobot", "neuralforecast"),
         ),
         note="code",
     ),

@@ -31,7 +31,9 @@ _LOADING = re.compile(
     r"transformers\.(?:\w+\.)*\w*(?:Model|For)\w*\.from_pretrained|sentence_transformers\.(?:\w+\.)*\w+(?:Encoder|Transformer)"
 )
 
-_TEXT_MAKER = re.compile(r"transformers\.(?:\w+\.)*\w*(?:Tokenizer|TokenizerFast|Processor)\.__call__")
+_CALLED_OBJECT = re.compile(
+    r"(?:transformers\.(?:\w+\.)*\w*(?:Tokenizer|TokenizerFast|Processor)|monai\.transforms\.(?:\w+\.)*CutMix)\.__call__"
+)
 _TOKENIZER = re.compile(r"transformers\.(?:\w+\.)*\w*Tokenizer\w*\.from_pretrained")
 _COLUMNS_OF_METRICS = frozenset({"predictions", "references"})
 
@@ -100,7 +102,7 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
             found.symbol(".".join(of_template), call)
     called = found.names.resolve(call.func, step.scope)
     method = (call.func.attr,) if isinstance(call.func, ast.Attribute) and call.func.attr not in _COMMON else ()
-    made = called or method or _text_maker(found, step, call)
+    made = called or method or _called_object(found, step, call)
     told, of_base = call, None if made else called_base(call, found.names, step.scope)
     if of_base is not None:
         made, told = of_base
@@ -141,12 +143,12 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
                 found.state(step, "model.multi_query", True)
 
 
-def _text_maker(found: Findings, step: Step, call: ast.Call) -> tuple[str, ...]:
-    """``tokenizer(text, return_offsets_mapping=True)``: a call of an object that is a tokenizer or a processor."""
+def _called_object(found: Findings, step: Step, call: ast.Call) -> tuple[str, ...]:
+    """``tokenizer(text, return_offsets_mapping=True)``: a call of an object whose class a record asks for."""
     if not isinstance(call.func, ast.Name):
         return ()
     itself = ast.Attribute(value=call.func, attr="__call__", ctx=ast.Load())
-    return tuple(name for name in found.names.resolve(itself, step.scope) if _TEXT_MAKER.fullmatch(name))
+    return tuple(name for name in found.names.resolve(itself, step.scope) if _CALLED_OBJECT.fullmatch(name))
 
 
 def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> None:

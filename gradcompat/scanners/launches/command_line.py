@@ -140,6 +140,7 @@ _TOOLS: dict[str, Feeds] = {
     "torchtune": {name: feed for name, feed in torchtune.FEEDS.items() if not name.endswith("_component_")},
     "megatron": ms_swift.MEGATRON,
     "mlx-lm-lora": {},
+    "lerobot": {},
 }
 # Trainers that derive from transformers', which uses DeepSpeed only if it is given a config.
 _TRANSFORMERS = frozenset({"llamafactory", "ms-swift", "axolotl", "trl"})
@@ -309,6 +310,8 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         stated = {"training.framework": "ultralytics"}
     elif launch.tool == "mlx-lm-lora":
         stated = {"training.framework": "mlx"}
+    elif launch.tool == "lerobot":
+        stated = {"training.framework": "torch"}
     elif is_lightning(launch):
         stated = {"training.framework": "lightning"}
     place = launch.place if launch.target is None else launch.target.place(0)
@@ -326,6 +329,8 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         found += [("", Setting(key=key, value=value, location=location)) for key, value in used.items()]
     if launch.tool == "mlx-lm-lora":
         found.append(("", Setting(key=CALLS_KEY, value=(str(_mlx(launch)),), location=places.location(place))))
+    if launch.tool == "lerobot":
+        found.append(("", Setting(key=CALLS_KEY, value=(str(_lerobot(launch)),), location=places.location(place))))
     if _feeds(launch) is llamafactory.FEEDS:
         found += [("", one) for one in llamafactory.refused_counts(_values(launch), places.location(place))]
         found += [("", one) for one in llamafactory.counted_alike(_values(launch), places.location(place))]
@@ -349,6 +354,14 @@ def _mlx(launch: Launch) -> Call:
     read = {name: Unread("_1") if HOLE in str(value) else _word(value) for name, value in _values(launch).items()}
     config = {"c", "config"} & read.keys()
     return Call("mlx_lm_lora.train", (), {key: read[key] for key in read if key.isidentifier()}, whole=not config)
+
+
+def _lerobot(launch: Launch) -> Call:
+    """What LeRobot's command is asked for, as a call where ``--policy.type=act`` is ``policy_type``."""
+    read = {name: Unread("_1") if HOLE in str(value) else _word(value) for name, value in _values(launch).items()}
+    named = {name.replace(".", "_"): value for name, value in read.items()}
+    asked = {name: value for name, value in named.items() if name.isidentifier()}
+    return Call("lerobot.scripts.train", (), asked, whole="config_path" not in read)
 
 
 def _word(value: object) -> Value:

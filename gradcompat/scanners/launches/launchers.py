@@ -59,7 +59,7 @@ _USING = {
     "trl": frozenset({"chat"}),
 }
 # Tools whose program does nothing else than train.
-_TRAINERS = {"mlx_lm_lora.train": "mlx-lm-lora"}
+_TRAINERS = {"mlx_lm_lora.train": "mlx-lm-lora", "lerobot-train": "lerobot"}
 _YOLO = "yolo"
 _YOLO_TASKS = frozenset({"detect", "segment", "classify", "pose", "obb"})
 _STARTS = re.compile(
@@ -85,6 +85,7 @@ _PARTS = (
     (re.compile(r"(?:^|/)openrlhf[./]cli[./](train_(?:sft|dpo|kto|rm|prm|kd|ppo(?:_ray)?))(?:\.py)?$"), "openrlhf"),
     (re.compile(r"(?:^|/)xtuner[./]tools[./]()train(?:\.py)?$"), "xtuner"),
     (re.compile(r"(?:^|/)mlx_lm_lora[./]()train(?:\.py)?$"), "mlx-lm-lora"),
+    (re.compile(r"(?:^|/)lerobot[./]scripts[./]()(?:lerobot_)?train(?:\.py)?$"), "lerobot"),
 )
 # Options of launchers that take no value; all others take one.
 _SWITCHES = {

@@ -496,6 +496,25 @@ def test_a_config_that_the_script_writes() -> None:
                 ("code.calls", ("mlx_lm_lora.train(train=True, c='a.yaml', **_)",), "1:11", None),
             ],
         ),
+        (
+            "lerobot-train --policy.path=lerobot/smolvla_base --steps=20000",
+            [
+                ("training.framework", "torch", "1:1", None),
+                (
+                    "code.calls",
+                    ("lerobot.scripts.train(policy_path='lerobot/smolvla_base', steps=20000)",),
+                    "1:1",
+                    None,
+                ),
+            ],
+        ),
+        (
+            "python -m lerobot.scripts.lerobot_train --policy.type=act --config_path=a.json",
+            [
+                ("training.framework", "torch", "1:11", None),
+                ("code.calls", ("lerobot.scripts.train(policy_type='act', config_path='a.json', **_)",), "1:11", None),
+            ],
+        ),
         ("axolotl train a.yml --gradient-accumulation-steps 4", [(GA, 4, "1:51", "--gradient-accumulation-steps {}")]),
         (
             "python src/train_bash.py --stage sft --gradient_accumulation_steps 4",
