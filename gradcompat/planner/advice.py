@@ -24,7 +24,7 @@ from gradcompat.model.environment import Environment, Location, Package
 from gradcompat.model.finding import Advice, Finding
 from gradcompat.model.issue import CodeRemedy, InstallRemedy, Issue, PackageTerm, SettingRemedy, VersionRemedy
 from gradcompat.planner.remedy_settings import is_taken, with_setting
-from gradcompat.requirements.versions import ABOVE, BELOW, Cut, VersionSet, parse_version, step
+from gradcompat.requirements.versions import ABOVE, BELOW, Cut, VersionSet, parse_version, step, upward
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 from gradcompat.terms.term_keys import key_of
 
@@ -217,7 +217,7 @@ def _moves(
             # A range may allow any release already, so that only what the record advises leads anywhere.
             ends = [end for remedy in remedies for end in _ends(remedy)] if not known or not versions else known
             if kind == "upgrade":
-                targets = sorted({end for end in ends if not versions or end > max(versions)})
+                targets = upward(set(ends), max(versions)) if versions else sorted(set(ends))
             else:
                 targets = sorted({end for end in ends if versions and end < min(versions)}, reverse=True)
             targets = targets if ends is not known else _first_of_each(targets, _cuts(wanted, issues))

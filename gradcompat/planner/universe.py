@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
 
 from packaging.version import InvalidVersion, Version
 
@@ -25,7 +24,7 @@ from gradcompat.planner.request import DEFAULT_STEPS, Request
 from gradcompat.planner.requirements import Need, Needs, allows, needs_of
 from gradcompat.planner.target import Fit, fit, is_there
 from gradcompat.requirements.names import normalise
-from gradcompat.requirements.versions import ABOVE, BELOW, VersionSet, parse_version, step
+from gradcompat.requirements.versions import ABOVE, BELOW, VersionSet, parse_version, step, upward
 from gradcompat.startup.lazy_dataclasses import dataclass
 
 PATCH, MINOR, MAJOR = 0, 1, 2
@@ -540,26 +539,14 @@ def _versions(entries: Iterable[Package]) -> tuple[Version, ...]:
 def _distances(versions: list[Version], reference: Version | None) -> dict[Version, int]:
     """How many releases come before each one, counted from 1.
 
-    Of another minor version that is newer the last patch comes first: whoever takes its changes wants its corrections.
-
     Args:
         versions: from low to high.
         reference: what is there; without it the newest release comes first.
     """
     if reference is None:
         return {version: number for number, version in enumerate(reversed(versions), 1)}
-    down = [version for version in reversed(versions) if version < reference]
-    series = groupby((version for version in versions if version > reference), _minor)
-    up = [
-        version
-        for minor, members in series
-        for version in (members if minor == _minor(reference) else reversed(list(members)))
-    ]
-    return {reference: 1, **{version: number for way in (down, up) for number, version in enumerate(way, 1)}}
-
-
-def _minor(version: Version) -> tuple[int, int, int]:
-    return version.epoch, version.major, version.minor
+    ways = [version for version in reversed(versions) if version < reference], upward(versions, reference)
+    return {reference: 1, **{version: number for way in ways for number, version in enumerate(way, 1)}}
 
 
 def _step(reference: Version | None, version: Version) -> int:

@@ -14,6 +14,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
@@ -68,6 +69,22 @@ def step(start: Version, end: Version) -> int:
     if (start.epoch, start.major) != (end.epoch, end.major):
         return 2
     return int(start.minor != end.minor)
+
+
+def upward(versions: Iterable[Version], start: Version) -> list[Version]:
+    """The newer versions in the order in which one moves to them.
+
+    Of the same minor version the next patch comes first, of another one the last patch: whoever takes its changes wants
+    its corrections.
+    """
+    ordered: list[Version] = []
+    for minor, members in groupby(sorted(version for version in versions if version > start), _minor):
+        ordered += sorted(members, reverse=minor != _minor(start))
+    return ordered
+
+
+def _minor(version: Version) -> tuple[int, int, int]:
+    return version.epoch, version.major, version.minor
 
 
 def _previous(version: Version) -> Version | None:

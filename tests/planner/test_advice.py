@@ -292,16 +292,16 @@ def published(*releases: str) -> Callable[[str], tuple[Version, ...]]:
 
 
 def test_the_nearest_release_that_was_published() -> None:
-    # 4.52.0 was withdrawn: the record ends there, and nobody is given it.
+    # 4.52.0 was withdrawn: the record ends there, and nobody is given it; the last patch of 4.52 is the one to have.
     here = trained(package("transformers", "4.50.0"))
     one = defect(upgrade(">=4.53.0"), CODE)
     (finding,) = match(here, [one], NAMES)
     found = advise(finding, here, [one], NAMES, published("4.48.0", "4.51.0", "4.52.1", "4.52.2", "4.53.0"))
     assert found == Advice(
-        remedy=upgrade("==4.52.1"),
+        remedy=upgrade("==4.52.2"),
         clears=True,
         current="4.50.0",
-        target="4.52.1",
+        target="4.52.2",
         package="transformers",
         introduces=(),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from gradcompat.requirements.versions import ALL, VersionSet, Window, any_of, locate, parse_version
+from gradcompat.requirements.versions import ALL, VersionSet, Window, any_of, locate, parse_version, upward
 from gradcompat.truth import Truth
 
 TORCH_LINES = tuple(
@@ -225,3 +225,11 @@ def test_long_sets_are_read_at_once() -> None:
     assert len(many.intervals) == 5_000
     assert (many & ~many) == VersionSet(())
     assert (many | ~many) == ALL
+
+
+def test_the_way_up_leads_to_the_next_patch_and_then_to_last_ones() -> None:
+    versions = map(
+        Version, ["1!1.0", "4.47.1", "4.48.0", "4.48.1", "4.48.3", "4.49.0", "4.50.0", "4.50.3", "5.0.0", "5.0.1"]
+    )
+    ordered = upward(versions, Version("4.48.0"))
+    assert list(map(str, ordered)) == ["4.48.1", "4.48.3", "4.49.0", "4.50.3", "4.50.0", "5.0.1", "5.0.0", "1!1.0"]
