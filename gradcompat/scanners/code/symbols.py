@@ -32,7 +32,8 @@ _LOADING = re.compile(
 )
 
 _CALLED_OBJECT = re.compile(
-    r"(?:transformers\.(?:\w+\.)*\w*(?:Tokenizer|TokenizerFast|Processor)|monai\.transforms\.(?:\w+\.)*CutMix)\.__call__"
+    r"(?:transformers\.(?:\w+\.)*\w*(?:Tokenizer|TokenizerFast|Processor)|monai\.transforms\.(?:\w+\.)*CutMix"
+    r"|lerobot\.(?:\w+\.)*SmolVLAPolicy)\.__call__"
 )
 _TOKENIZER = re.compile(r"transformers\.(?:\w+\.)*\w*Tokenizer\w*\.from_pretrained")
 _COLUMNS_OF_METRICS = frozenset({"predictions", "references"})
