@@ -32,7 +32,8 @@ _LOADING = re.compile(
 )
 
 _CALLED_OBJECT = re.compile(
-    r"(?:transformers\.(?:\w+\.)*\w*(?:Tokenizer|TokenizerFast|Processor)|monai\.transforms\.(?:\w+\.)*CutMix)\.__call__"
+    r"(?:transformers\.(?:\w+\.)*\w*(?:Tokenizer|TokenizerFast|Processor)|monai\.transforms\.(?:\w+\.)*CutMix"
+    r"|lerobot\.(?:\w+\.)*SmolVLAPolicy)\.__call__"
 )
 _TOKENIZER = re.compile(r"transformers\.(?:\w+\.)*\w*Tokenizer\w*\.from_pretrained")
 _COLUMNS_OF_METRICS = frozenset({"predictions", "references"})
@@ -102,7 +103,7 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
             found.symbol(".".join(of_template), call)
     called = found.names.resolve(call.func, step.scope)
     method = (call.func.attr,) if isinstance(call.func, ast.Attribute) and call.func.attr not in _COMMON else ()
-    made = called or method or _called_object(found, step, call)
+    made = called or _called_object(found, step, call) or method
     told, of_base = call, None if made else called_base(call, found.names, step.scope)
     if of_base is not None:
         made, told = of_base
@@ -145,8 +146,11 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
 
 def _called_object(found: Findings, step: Step, call: ast.Call) -> tuple[str, ...]:
     """``tokenizer(text, return_offsets_mapping=True)``: a call of an object whose class a record asks for."""
-    if not isinstance(call.func, ast.Name):
-        return ()
+    match call.func:
+        case ast.Name() | ast.Attribute(value=ast.Name(id="self")):
+            pass
+        case _:
+            return ()
     itself = ast.Attribute(value=call.func, attr="__call__", ctx=ast.Load())
     return tuple(name for name in found.names.resolve(itself, step.scope) if _CALLED_OBJECT.fullmatch(name))
 
