@@ -406,6 +406,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
                 "offload_parameters": Feed("deepspeed.offload_param", {"true": "cpu"}, only=True),
                 "overlap_comm": Feed("deepspeed.overlap_comm"),
                 "contiguous_gradients": Feed("deepspeed.contiguous_gradients"),
+                "reduce_scatter": Feed("deepspeed.reduce_scatter"),
             },
             states={"distributed.strategy": "deepspeed"},
         ),

@@ -71,7 +71,8 @@ _CLASSES: dict[str, Feeds] = {
     },
     "DeepSpeedStrategy": {
         "_target_": Feed("distributed.strategy", given="deepspeed"),
-        **_strategy("stage", "offload_optimizer", "offload_optimizer_device", "overlap_comm", "contiguous_gradients"),
+        **_strategy("stage", "offload_optimizer", "offload_optimizer_device"),
+        **_strategy("overlap_comm", "contiguous_gradients", "reduce_scatter"),
     },
     "FSDPStrategy": {
         "_target_": Feed("distributed.strategy", given="fsdp"),

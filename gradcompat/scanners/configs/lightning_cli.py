@@ -97,6 +97,7 @@ TRAINER: Feeds = {
     "strategy.init_args.offload_optimizer_device": Feed("deepspeed.offload_optimizer"),
     "strategy.init_args.overlap_comm": Feed("deepspeed.overlap_comm"),
     "strategy.init_args.contiguous_gradients": Feed("deepspeed.contiguous_gradients"),
+    "strategy.init_args.reduce_scatter": Feed("deepspeed.reduce_scatter"),
     "strategy.init_args.config": Feed("distributed.strategy", given="deepspeed"),
     "strategy.init_args.sharding_strategy": Feed("fsdp.sharding_strategy", _SHARDING),
     "strategy.init_args.auto_wrap_policy": Feed("fsdp.auto_wrap", given=True),

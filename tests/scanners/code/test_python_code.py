@@ -1683,6 +1683,12 @@ def test_lightning_overlaps_unless_its_strategy_is_told_otherwise(given: str, ov
     assert [value for _, key, value in facts(code) if key == "deepspeed.overlap_comm"] == overlaps
 
 
+@pytest.mark.parametrize("name", ["contiguous_gradients", "reduce_scatter"])
+def test_what_the_strategy_of_lightning_tells_deepspeed(name: str) -> None:
+    code = f"from lightning.pytorch.strategies import DeepSpeedStrategy\nDeepSpeedStrategy(stage=3, {name}=False)\n"
+    assert [value for _, key, value in facts(code) if key == f"deepspeed.{name}"] == [False]
+
+
 SAVED = """\
 from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer
 trainer = Trainer(AutoModelForCausalLM.from_pretrained("gpt2"))
