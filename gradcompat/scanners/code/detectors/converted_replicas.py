@@ -26,9 +26,12 @@ def converted_replica(statements: Sequence[ast.stmt]) -> ast.Call | None:
     A variable is followed in its own function, where training goes on behind the call; an attribute of ``self`` is
     known to all methods of its class, of which others train it.
     """
+    everything = nodes_in(*statements)
+    if not any(map(_wraps, everything)):
+        return None
     outside = nodes_in(*(one for one in statements if not isinstance(one, (*_FUNCTIONS, ast.ClassDef))))
     found = list(_converted(outside, _wrapped(outside), trained=False))
-    for node in nodes_in(*statements):
+    for node in everything:
         if isinstance(node, _FUNCTIONS):
             inside = nodes_in(*node.body)
             local = {name: line for name, line in _wrapped(inside).items() if not name.startswith("self.")}
