@@ -691,7 +691,11 @@ def _round_trip(parameters: _Parameters) -> Settings:
 def _deepspeed_clipping(parameters: _Parameters) -> Settings:
     if parameters["limit"] != "none":
         raise Unmapped("no record is about what the recipe looks at")
-    return {"distributed.strategy": "deepspeed", "code.symbols": ("deepspeed.initialize",)}
+    return {
+        "distributed.strategy": "deepspeed",
+        "deepspeed.gradient_clipping": 0.0,
+        "code.symbols": ("deepspeed.initialize",),
+    }
 
 
 def _schedules(parameters: _Parameters) -> Settings:

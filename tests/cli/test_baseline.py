@@ -132,7 +132,7 @@ def test_another_run_with_the_setting(run: Run, folder: Path) -> None:
 
 def test_another_run_is_nothing_to_a_defect_of_versions(run: Run, tmp_path: Path) -> None:
     """It hangs on no setting, so it was in every run before."""
-    (tmp_path / "uv.lock").write_text(lock(torch="2.6.0", torchvision="0.20.1"))
+    (tmp_path / "uv.lock").write_text(lock(flagembedding="1.3.3", transformers="4.48.3"))
     (tmp_path / "train.yaml").write_text(CONFIG.format(steps=1))
     baseline(run)
     affected = {one["id"] for one in json.loads(run("check", ".", "--format", "json").out)["findings"]}

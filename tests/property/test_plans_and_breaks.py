@@ -90,6 +90,9 @@ class WorldTable:
         has = inside in ("", SUB) or inside in self._releases[version].names
         return Presence.PRESENT if has else Presence.ABSENT
 
+    def defined_in(self, name: str) -> tuple[str, ...]:
+        return (self.package,) if any(name in release.names for release in self._releases.values()) else ()
+
     def needs(self, version: Version, module: str, name: str | None = None) -> tuple[Need, ...]:
         return self.needs_of(version, ((module, name),))
 

@@ -80,7 +80,6 @@ DGL = "dgl==2.1.0\ntorch==2.2.2\n"
         ("tune.yaml", TUNE, DGL, "GC-0594", "dormant"),
         ("tune.yaml", TUNE + "dataset:\n  _component_: graphs.texts\n", DGL, "GC-0594", "affected"),
         ("tune.yaml", TUNE, "torchtune==0.3.1\ntorchao==0.7.0\n", "GC-0234", "affected"),
-        ("tune.yaml", TUNE, "unsloth==2025.1.1\ntransformers==5.0.0\n", "GC-0053", "dormant"),
     ],
 )
 def test_a_tool_imports_what_it_does_and_nothing_else_that_is_listed(
