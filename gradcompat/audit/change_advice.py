@@ -22,7 +22,7 @@ from gradcompat.model.issue import Issue
 from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 # That the plans of one run ask; that of one finding in torch and transformers takes 1,600.
-PLAN_QUESTIONS = 30_000
+PLAN_QUESTIONS = 36_000
 # Of the nearest changes of one environment.
 ADVICE_STEPS = 30_000
 _EACH_ALONE = "each clears its finding alone, for the whole change takes longer than a check: run `gradcompat plan`"

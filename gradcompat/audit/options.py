@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NO_SUCH_ID = "ids look like GC-0002; --knowledge names records of your own"
 # What the plans behind the advice of one check may do together, for each megabyte of environments.
-PLAN_STEPS = 1_250_000
+PLAN_STEPS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
