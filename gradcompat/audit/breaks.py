@@ -149,14 +149,13 @@ def _of_files_that_start(environment: Environment, uses: Sequence[CodeUse], name
 
     listed = {name for package in environment.packages for name in (package.name, names.canonical(package))}
     absent: set[str] = set()
-    for root in {use.root for use in uses if use.kind == "import" and not use.conditional}:
+    imports = [use for use in uses if use.kind == "import" and not use.conditional]
+    for root in {use.root for use in imports}:
         package = package_of(root)
         # tensorflow-cpu and opencv-python-headless bring the modules of others.
         if package is not None and not any(name.startswith(names.families.get(package, package)) for name in listed):
             absent.add(root)
-    elsewhere = {
-        use.location.path for use in uses if use.root in absent and use.kind == "import" and not use.conditional
-    }
+    elsewhere = {use.location.path for use in imports if use.root in absent}
     return [use for use in uses if use.location.path not in elsewhere] if elsewhere else uses
 
 

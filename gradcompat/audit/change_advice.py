@@ -21,7 +21,7 @@ from gradcompat.model.finding import Advice, Finding, Status
 from gradcompat.model.issue import Issue
 from gradcompat.startup.lazy_dataclasses import dataclass, field
 
-# That the plans of one run ask; that of one finding in torch and transformers takes 1,600.
+# That the plans of one run ask; that of one finding in torch and torchvision takes 1,750.
 PLAN_QUESTIONS = 36_000
 # Of the nearest changes of one environment.
 ADVICE_STEPS = 30_000

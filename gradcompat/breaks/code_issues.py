@@ -6,7 +6,6 @@ release that nobody has read leave it open, and say nothing.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -34,7 +33,7 @@ _PASSED_OVER = " axolotl passes over a key that it does not know, without a word
 _NOWHERE = "no release has it beside the other packages as they are"
 _BELOW = ".*"
 _CONFIGS = (".yaml", ".yml", ".json")
-_STANDS_IN = re.compile(r"\.dummy_\w+$")  # modules for what an optional package would bring
+_STANDS_IN = "dummy_"  # begins the name of a module for what an optional package would bring
 
 Beside = Callable[[str], "Version | None"]
 
@@ -447,17 +446,20 @@ def _moved(uses: Sequence[CodeUse], table: ReleaseTable, version: Version) -> st
 
     ``transformers.deepspeed`` handed on what ``transformers.integrations.deepspeed`` has to this day.
     """
-    names = {use.name for use in uses}
-    modules: set[str] = set()
-    for name in names:
-        if name is None or not all(use.kind == "import" for use in uses):
-            return None
-        defining = (module for module in table.defined_in(name) if not _STANDS_IN.search(module))
-        having = [module for module in defining if table.presence(version, module, name) is Presence.PRESENT]
-        if len(having) != 1:
-            return None
-        modules.update(having)
-    return f"from {modules.pop()} import {', '.join(sorted(map(str, names)))}" if len(modules) == 1 else None
+    names = {use.name for use in uses if use.kind == "import" and use.name is not None}
+    if not all(use.kind == "import" and use.name is not None for use in uses):
+        return None
+    homes = {
+        tuple(
+            module
+            for module in table.defined_in(name)
+            if not module.rpartition(".")[2].startswith(_STANDS_IN)
+            and table.presence(version, module, name) is Presence.PRESENT
+        )
+        for name in names
+    }
+    home = homes.pop() if len(homes) == 1 else ()
+    return f"from {home[0]} import {', '.join(sorted(names))}" if len(home) == 1 else None
 
 
 def _failure(use: CodeUse, package: str, version: Version) -> str:

@@ -14,7 +14,7 @@ _SUFFIXES = (".txt", ".in", ".pip")
 _MOST = 50_000  # nodes that are looked at
 
 
-def is_file_of_requirements(text: str) -> bool:
+def _is_file_of_requirements(text: str) -> bool:
     return PurePath(text).suffix in _SUFFIXES and "req" in PurePath(text).stem.lower()
 
 
@@ -45,7 +45,7 @@ class FilesOfRequirements:
 
     def of(self, value: ast.expr) -> str | None:
         """The only file of requirements that stands in what makes a list, if there is one."""
-        found = {text for text in self._named((value,)) if text is None or is_file_of_requirements(text)}
+        found = {text for text in self._named((value,)) if text is None or _is_file_of_requirements(text)}
         return found.pop() if len(found) == 1 else None
 
     def _named(self, made_by: Sequence[ast.AST]) -> Iterator[str | None]:
@@ -58,7 +58,7 @@ class FilesOfRequirements:
             if node is self._call or self._steps > _MOST:
                 continue
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield None if conditional and is_file_of_requirements(node.value) else node.value
+                yield None if conditional and _is_file_of_requirements(node.value) else node.value
             elif isinstance(node, ast.Name) and node.id not in seen:
                 seen.add(node.id)
                 waiting += [(maker, False) for maker in self._makers(node.id)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import PurePath
 
 from gradcompat.budget import Budget
@@ -91,7 +92,7 @@ class _Reading:
 
     def __init__(self, document: Document, module: ast.Module, call: ast.Call) -> None:
         self._document = document
-        self._files = FilesOfRequirements(module, call)
+        self._module, self._call = module, call
         self._bound = _bound_once(module)
         self._tables = Tables(module, self._bound)
         self._budget = Budget(MOST_STEPS)
@@ -183,9 +184,13 @@ class _Reading:
         yield from found.packages
         yield from found.skipped
 
+    @cached_property
+    def _files_of_requirements(self) -> FilesOfRequirements:
+        return FilesOfRequirements(self._module, self._call)
+
     def _made_of(self, value: ast.expr, keyword: str) -> tuple[Result, ...] | None:
         """The requirements of the file that code makes a list of; None if there is no such file."""
-        name = self._files.of(value)
+        name = self._files_of_requirements.of(value)
         if name is None:
             return None
         try:

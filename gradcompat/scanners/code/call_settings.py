@@ -49,7 +49,7 @@ from gradcompat.scanners.code.detectors.trained_adapters import (
 )
 from gradcompat.scanners.code.findings import Called, Findings
 from gradcompat.scanners.code.models import is_model, loaded, named
-from gradcompat.scanners.code.names import UNKNOWN, Imported, Scope
+from gradcompat.scanners.code.names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code.optimizer_calls import read_optimizer
 from gradcompat.scanners.code.own_loops import TRAINERS, is_method_of
 from gradcompat.scanners.code.syntax import argument_of
@@ -284,15 +284,13 @@ def _divides_by_count(found: Findings, step: Step, call: ast.Call) -> bool:
 def _own_module(found: Findings, step: Step, call: ast.Call) -> None:
     """``Trainer(model=Tagger())``, where that is a class of the program that derives from torch's modules alone."""
     given = argument_of(call, "model", 0)
-    bound = found.names.bindings(given.id, step.scope) if isinstance(given, ast.Name) else None
-    made = bound[0][0] if bound and len(bound[0]) == 1 else given
-    defined = found.names.definition(made.func, step.scope) if isinstance(made, ast.Call) else None
-    if defined is None or not isinstance(defined[1], ast.ClassDef) or defined[0] is not found.names:
+    made_by = _class_of(found, step, given)
+    if made_by is None or made_by[0] is not found.names:
         return
-    bases = [name for base in defined[1].bases for name in found.names.resolve(base, step.scope)]
+    bases = [name for base in made_by[1].bases for name in found.names.resolve(base, step.scope)]
     if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
         found.symbol("transformers.Trainer.own_module", call)
-        trained_module(found, step, defined[1])
+        trained_module(found, step, made_by[1])
 
 
 def _collator(found: Findings, step: Step, given: ast.expr) -> None:
@@ -306,8 +304,8 @@ def _collator(found: Findings, step: Step, given: ast.expr) -> None:
         return
     made_by = _class_of(found, step, given)
     defined = found.names.definition(given, step.scope)
-    if made_by is not None and not made_by.bases:
-        found.state(step, "data.collator", made_by.name, at=given)
+    if made_by is not None and not made_by[1].bases:
+        found.state(step, "data.collator", made_by[1].name, at=given)
     else:
         function = defined is not None and isinstance(defined[1], ast.FunctionDef)
         found.state(step, "data.collator", text(given) if function or isinstance(given, ast.Lambda) else None, at=given)
@@ -318,17 +316,17 @@ def _of_own_batches(found: Findings, step: Step, given: ast.expr) -> str | None:
     made_by = _class_of(found, step, given)
     makes = made_by is not None and any(
         isinstance(method, ast.FunctionDef) and method.name in _MAKES_BATCHES and not asks_base(method)
-        for method in made_by.body
+        for method in made_by[1].body
     )
-    return made_by.name if made_by is not None and makes else None
+    return made_by[1].name if made_by is not None and makes else None
 
 
-def _class_of(found: Findings, step: Step, given: ast.expr) -> ast.ClassDef | None:
-    """The class of the project that an object is made of, where it is or where its name is bound."""
+def _class_of(found: Findings, step: Step, given: ast.expr | None) -> tuple[Names, ast.ClassDef] | None:
+    """The class of the project that an object is made of, there or where its name is bound, and its file's names."""
     bound = found.names.bindings(given.id, step.scope) if isinstance(given, ast.Name) else None
     made = bound[0][0] if bound and len(bound[0]) == 1 else given
     defined = found.names.definition(made.func, step.scope) if isinstance(made, ast.Call) else None
-    return defined[1] if defined is not None and isinstance(defined[1], ast.ClassDef) else None
+    return (defined[0], defined[1]) if defined is not None and isinstance(defined[1], ast.ClassDef) else None
 
 
 def _left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | float]]:

@@ -78,11 +78,11 @@ _OTHER_PRECISION = re.compile(
     re.IGNORECASE,
 )
 _OWN_WEIGHTS = "transformers.PreTrainedModel._init_weights"
-# A model of sentence-transformers, which trains itself.
 _EMBEDDING = re.compile(
     r"sentence_transformers\.(?:\w+\.)*(SentenceTransformer|CrossEncoder)\((?:model_name(?:_or_path)?=)?'([^']+)'"
 )
 _EMBEDDING_TASKS = {"SentenceTransformer": BODY, "CrossEncoder": "SequenceClassification"}
+# A model of sentence-transformers, which trains itself.
 _SELF_TRAINED = re.compile(r"sentence_transformers\.(?:\w+\.)*(?:SentenceTransformer|CrossEncoder|SparseEncoder)\.fit")
 # An algorithm of stable-baselines3 or of the package beside it, whose learn() trains.
 _OF_BASELINES = re.compile(

@@ -158,19 +158,25 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
 
 def _changes_choices(listed: yaml_nodes.Sequence) -> bool:
     """Whether a defaults list overrides what another one has chosen."""
-    words = (key.split() for item in listed.items if isinstance(item, yaml_nodes.Mapping) for key in item.entries)
-    return any("override" in word[:-1] and not word[-1].lstrip("/").startswith("hydra/") for word in words)
+    return any(
+        "override" in words[:-1] and not words[-1].lstrip("/").startswith("hydra/") for words in _choices(listed)
+    )
 
 
 def _is_of_group(listed: yaml_nodes.Sequence, document: Document, top: yaml_nodes.Mapping) -> bool:
     """Whether it is of a group itself: its list takes `/trainer` from a folder that is not beside it."""
-    words = (key.split() for item in listed.items if isinstance(item, yaml_nodes.Mapping) for key in item.entries)
-    groups = {word[-1].partition("@")[0].removeprefix("/") for word in words if word and word[-1].startswith("/")}
-    groups = {group for group in groups if group.partition("/")[0] != "hydra"}
+    chosen = (words[-1] for words in _choices(listed) if words and words[-1].startswith("/"))
+    named = {choice.partition("@")[0].removeprefix("/") for choice in chosen}
+    groups = {group for group in named if group.partition("/")[0] != "hydra"}
     if not groups or document.file is None:
         return False
     folder = beside(document, top)
     return not any(folder.is_group(group) for group in groups)
+
+
+def _choices(listed: yaml_nodes.Sequence) -> Iterator[list[str]]:
+    """The words of each choice in a defaults list: ``override``, ``/trainer``."""
+    return (key.split() for item in listed.items if isinstance(item, yaml_nodes.Mapping) for key in item.entries)
 
 
 def _mappings(top: yaml_nodes.Mapping) -> Iterator[tuple[tuple[str, ...], yaml_nodes.Mapping]]:

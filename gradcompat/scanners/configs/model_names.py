@@ -197,20 +197,20 @@ _FAMILIES = (
     ("DistilBertForMaskedLM", r"distilbert-base-(?:(?:un|multilingual-)?cased)"),
     ("RobertaForMaskedLM", r"(?:distil)?roberta-base|roberta-large"),
     ("XLMRobertaForMaskedLM", r"xlm-roberta-(?:base|large)"),
+    ("MPNetForMaskedLM", r"mpnet-base"),
+    ("AlbertForMaskedLM", r"albert-(?:base|large|xlarge|xxlarge)-v[12]"),
+    ("ModernBertForMaskedLM", r"modernbert-(?:base|large)"),
+    ("DebertaV2ForMaskedLM", r"m?deberta-v3-(?:xsmall|small|base|large)|deberta-v2-xx?large"),
     # Those of sentence-transformers, whose class is that of the body.
     (
         "BertModel",
-        r"(?:all|multi-qa|paraphrase|msmarco)-minilm-l-?(?:3|6|12)-(?:h384-uncased|(?:cos|dot)-)?v\d"
+        r"(?:all|multi-qa|paraphrase|msmarco)-minilm-l-?(?:3|6|12)-(?:(?:cos|dot)-)?v\d"
         r"|paraphrase-multilingual-minilm-l12-v2|bge-(?:small|base|large)-(?:en|zh)(?:-v1\.5)?|e5-(?:small|base|large)(?:-v2)?"
         r"|gte-(?:small|base|large)|multilingual-e5-small|mxbai-embed-large-v1",
     ),
     ("MPNetModel", r"(?:all|multi-qa|paraphrase)-mpnet-base-(?:(?:cos|dot)-)?v\d"),
     ("XLMRobertaModel", r"bge-m3|multilingual-e5-(?:base|large)(?:-instruct)?|paraphrase-multilingual-mpnet-base-v2"),
     ("BertForSequenceClassification", r"ms-marco-(?:minilm-l-?(?:2|4|6|12)|tinybert-l-?2)-v2"),
-    ("MPNetForMaskedLM", r"mpnet-base"),
-    ("AlbertForMaskedLM", r"albert-(?:base|large|xlarge|xxlarge)-v[12]"),
-    ("ModernBertForMaskedLM", r"modernbert-(?:base|large)"),
-    ("DebertaV2ForMaskedLM", r"m?deberta-v3-(?:xsmall|small|base|large)|deberta-v2-xx?large"),
 )
 
 # The small random models of test suites have the class for a name: `tiny-random-LlamaForCausalLM`.

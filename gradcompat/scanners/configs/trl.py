@@ -28,9 +28,8 @@ _METHODS = {
     ("kto",): frozenset({"desirable_weight", "undesirable_weight"}),
     ("grpo",): frozenset({"scale_rewards", "importance_sampling_level", "vllm_importance_sampling_correction"}),
     ("grpo", "rloo"): frozenset({"num_generations", "num_iterations", "steps_per_generation", "log_completions"}),
-    (): frozenset(
-        {"beta", "max_prompt_length", "precompute_ref_log_probs", "reference_free"}
-    ),  # of many, and not of SFT
+    # Of many, and not of SFT.
+    (): frozenset({"beta", "max_prompt_length", "precompute_ref_log_probs", "reference_free"}),
     ("sft",): frozenset(
         {
             *("packing", "eval_packing", "packing_strategy", "completion_only_loss", "assistant_only_loss"),

@@ -142,6 +142,11 @@ _TOOLS: dict[str, Feeds] = {
     "mlx-lm-lora": {},
     "lerobot": {},
 }
+# Tools whose command is told as the call of a function, and the options that name a config.
+_CALLED = {
+    "mlx-lm-lora": ("mlx_lm_lora.train", frozenset({"c", "config"})),
+    "lerobot": ("lerobot.scripts.train", frozenset({"config_path"})),
+}
 # Trainers that derive from transformers', which uses DeepSpeed only if it is given a config.
 _TRANSFORMERS = frozenset({"llamafactory", "ms-swift", "axolotl", "trl"})
 
@@ -327,10 +332,8 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         location = places.location(place)
         used = settings_of_use(map(str, _yolo(launch)))
         found += [("", Setting(key=key, value=value, location=location)) for key, value in used.items()]
-    if launch.tool == "mlx-lm-lora":
-        found.append(("", Setting(key=CALLS_KEY, value=(str(_mlx(launch)),), location=places.location(place))))
-    if launch.tool == "lerobot":
-        found.append(("", Setting(key=CALLS_KEY, value=(str(_lerobot(launch)),), location=places.location(place))))
+    if launch.tool in _CALLED:
+        found.append(("", Setting(key=CALLS_KEY, value=(str(_called(launch)),), location=places.location(place))))
     if _feeds(launch) is llamafactory.FEEDS:
         found += [("", one) for one in llamafactory.refused_counts(_values(launch), places.location(place))]
         found += [("", one) for one in llamafactory.counted_alike(_values(launch), places.location(place))]
@@ -349,19 +352,13 @@ def _yolo(launch: Launch) -> tuple[Call, Call]:
     return Call("ultralytics.YOLO", given, {}, whole=True), Call("ultralytics.YOLO.train", (), asked, whole=True)
 
 
-def _mlx(launch: Launch) -> Call:
-    """What mlx-lm-lora's command is asked for, as a call; its config may say more."""
-    read = {name: Unread("_1") if HOLE in str(value) else _word(value) for name, value in _values(launch).items()}
-    config = {"c", "config"} & read.keys()
-    return Call("mlx_lm_lora.train", (), {key: read[key] for key in read if key.isidentifier()}, whole=not config)
-
-
-def _lerobot(launch: Launch) -> Call:
-    """What LeRobot's command is asked for, as a call where ``--policy.type=act`` is ``policy_type``."""
+def _called(launch: Launch) -> Call:
+    """What a command is asked for, as a call in which ``--policy.type`` is ``policy_type``; its config may say more."""
+    function, configs = _CALLED[launch.tool]
     read = {name: Unread("_1") if HOLE in str(value) else _word(value) for name, value in _values(launch).items()}
     named = {name.replace(".", "_"): value for name, value in read.items()}
     asked = {name: value for name, value in named.items() if name.isidentifier()}
-    return Call("lerobot.scripts.train", (), asked, whole="config_path" not in read)
+    return Call(function, (), asked, whole=configs.isdisjoint(read))
 
 
 def _word(value: object) -> Value:
