@@ -100,7 +100,7 @@ REVIEWED: dict[str, Facts] = {
         (1251, "precision.mode", "fp16"),
         (1252, "training.per_device_eval_batch_size", 8),
         (1256, "training.label_names", True),
-        (1325, "data.collator", None),
+        (1325, "data.collator", "DataCollatorSpeechSeq2SeqWithPadding"),
         (1330, "model.use_cache", False),
     ],
     "huggingface__trl__f2cd5771__examples__notebooks__sft_nemotron_3.ipynb": [
