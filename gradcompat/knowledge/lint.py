@@ -23,6 +23,7 @@ from gradcompat.knowledge.records import Authored, Problem
 from gradcompat.knowledge.review_horizon import spoken_of
 from gradcompat.knowledge.row_faults import faults
 from gradcompat.knowledge.schema import SHIPPED_PREFIX, Record, SettingRemedy, VersionRemedy
+from gradcompat.matching.alike_runs import packages_seen
 from gradcompat.matching.entries import Names
 from gradcompat.matching.matcher import match
 from gradcompat.model.environment import Environment, Location
@@ -360,7 +361,10 @@ def _remedies(record: Record, issue: Issue, issues: dict[str, Issue], base: Know
             others = [
                 other
                 for other in base.possible(after)
-                if other.id != record.id and not other.informational and other.id not in remedy.accepts
+                if other.id != record.id
+                and not other.informational
+                and other.id not in remedy.accepts
+                and remedy.package in packages_seen(other)
             ]
             now = _affected(others, after, base)
             for other in others:
