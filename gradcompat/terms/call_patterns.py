@@ -3,7 +3,8 @@
 ``*.interleave_datasets(datasets, probabilities, seed) if probabilities is not None`` is one: the name with stars, the
 parameters in their order as far as they are given by position, each with its default where that is not None, and a
 condition over the names of arguments. The condition is an expression of Python, of ``and``, ``or``, ``not``,
-comparisons, literals, ``%``, values of a mapping (``model_kwargs["attn_implementation"]``), and these functions:
+comparisons, literals, ``%``, values of a mapping (``model_kwargs["attn_implementation"]``), the first and the last of a
+list (``dims[0]``, ``dims[-1]``), and these functions:
 
 * ``given(a, b)``: one of the arguments is in the call; without a name, any argument is;
 * ``isinstance(a, int)``, also ``float``, ``str``, ``list``: a value of this type that can be read; a bool is no int;
@@ -193,6 +194,12 @@ class _Arguments:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
                 inside = self._argument(name)
                 return inside.get(key) if isinstance(inside, dict) else inside if isinstance(inside, Unread) else None
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=0)):
+                return _end(self._argument(name), 0)
+            case ast.Subscript(
+                value=ast.Name(id=name), slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))
+            ):
+                return _end(self._argument(name), -1)
             case ast.BinOp(left=left, op=ast.Mod(), right=right):
                 return _computed(lambda one, other: one % other, self._value(left), self._value(right))
             case ast.Call(func=ast.Name(id=function), args=[one], keywords=[]) if function in _FUNCTIONS:
@@ -249,6 +256,11 @@ def _asks_for_end(pattern: str, end: str) -> bool:
 
 def _has_unread(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(one, Unread) for one in value)
+
+
+def _end(value: Any, index: int) -> Any:
+    """The first or the last of a list; of what is none it is None."""
+    return value if isinstance(value, Unread) else value[index] if isinstance(value, list) and value else None
 
 
 def _computed(function: Callable[..., Any], *values: Any) -> Any:
