@@ -122,7 +122,7 @@ def _of_lightning(found: Findings) -> None:
 
 
 def _validates_on_several(found: Findings) -> bool:
-    """Does ``validation_step`` ask for the number of a dataloader, which Lightning gives it only where it has several?"""
+    """Does ``validation_step`` ask for the number of a dataloader, which it only gets where there are several?"""
     classes = (node for one in (found, *found.parts) for node in one.statements if isinstance(node, ast.ClassDef))
     methods = (part for node in classes for part in node.body if isinstance(part, ast.FunctionDef))
     return any(
