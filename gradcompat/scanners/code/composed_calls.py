@@ -35,6 +35,8 @@ _TORCHS_SCHEDULE = re.compile(
 )
 # What may bring `fit` data for a validation.
 _OF_VALIDATION = re.compile(r"val_dataloader|[Dd]ata_?[Mm]odule|LightningCLI|instantiate")
+# How many arguments a step has without the number of a dataloader: self, batch, batch_idx.
+_OF_ONE_LOADER = 3
 _AUTOCAST = re.compile("autocast")
 _BACKWARD_PRE_HOOK = re.compile("full_backward_pre_hook")
 _GENERATING = re.compile(r"\bgenerate\(")
@@ -110,11 +112,23 @@ def _of_lightning(found: Findings) -> None:
         found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", module)
     if module is not None and not _validates(found):
         found.symbols.setdefault("lightning.LightningModule.no_validation", module)
+    if module is not None and _validates_on_several(found):
+        found.symbols.setdefault("lightning.LightningModule.several_validations", module)
     scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
     steps = any("lr_scheduler_step" in text for text in found.texts)
     kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand
     if scheduled is not None and "lightning" in found.drivers and not (steps or kept):
         found.symbols.setdefault("lightning.LightningModule.torchs_scheduler", found.symbols[scheduled])
+
+
+def _validates_on_several(found: Findings) -> bool:
+    """Does ``validation_step`` ask for the number of a dataloader, which it only gets where there are several?"""
+    classes = (node for one in (found, *found.parts) for node in one.statements if isinstance(node, ast.ClassDef))
+    methods = (part for node in classes for part in node.body if isinstance(part, ast.FunctionDef))
+    return any(
+        method.name == "validation_step" and len(method.args.args) - len(method.args.defaults) > _OF_ONE_LOADER
+        for method in methods
+    )
 
 
 def _validates(found: Findings) -> bool:

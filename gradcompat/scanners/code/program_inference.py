@@ -41,6 +41,8 @@ _STARTS = frozenset({"train", "fit"})
 _TRAINER_OF_OTHERS = re.compile(
     r"(?:transformers|trl|optimum|unsloth|adapters|setfit|sentence_transformers)\.(?:\w+\.)*\w*Trainer(?:\.\w+)?"
 )
+# TRL's before 0.12 takes the steps that the program's own loop asks for.
+_TAKES_STEPS = re.compile(r"(?:trl|unsloth)\.(?:\w+\.)*PPOTrainer\.step")
 # What is made the padding token, and where that is the first one of the vocabulary.
 _PADDING = re.compile(r"\bpad_token(?:_id)?[\"']?\s*(?:=(?!=)|:)[^\n]*")
 _ZERO = re.compile(r"pad_token_id\s*=\s*0\s*(?:#.*)?")
@@ -177,6 +179,8 @@ def _driven(found: Findings, end: Step) -> None:
         found.trains = found.trains or "lightning" not in found.drivers
         if "lightning" not in found.drivers:
             found.drivers.setdefault("torch", found.place(_first(end, {"backward"})))
+    if "step" in found.mentioned and any(map(_TAKES_STEPS.fullmatch, found.symbols)):
+        found.trains = True
     if "train_batch" in found.mentioned and "deepspeed" in found.imported and not found.drivers:
         found.trains = True  # a pipeline takes whole steps
         found.drivers["torch"] = found.place(_first(end, {"train_batch"}))

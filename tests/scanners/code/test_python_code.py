@@ -2080,6 +2080,28 @@ def test_a_module_that_validates_nothing(text: str, expected: bool) -> None:
     assert ("lightning.LightningModule.no_validation" in names) is expected
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("self, batch, batch_idx, dataloader_idx", True),
+        ("self, batch, batch_idx, dataloader_idx=0", False),
+        ("self, batch, batch_idx", False),
+        ("self, *args", False),
+    ],
+)
+def test_a_module_that_validates_on_several_dataloaders(arguments: str, expected: bool) -> None:
+    text = f"import lightning as pl\nclass A(pl.LightningModule):\n    def validation_step({arguments}): ...\n"
+    used = [one.value for one in scan(Document("x.py", text)).settings]
+    names = {name for value in used if isinstance(value, tuple) for name in value}
+    assert ("lightning.LightningModule.several_validations" in names) is expected
+
+
+@pytest.mark.parametrize(("method", "expected"), [("step(q, r, s)", True), ("generate(q)", False)])
+def test_a_trainer_of_old_that_takes_single_steps_trains(method: str, expected: bool) -> None:
+    text = f"from trl import PPOConfig, PPOTrainer\nt = PPOTrainer(PPOConfig(), m, None, tok)\nt.{method}\n"
+    assert scan(Document("x.py", text)).run is expected
+
+
 def test_hooks_of_a_class_behind_a_class_of_its_own() -> None:
     text = (
         "import lightning as pl\nclass Base(pl.LightningModule):\n    x = 1\n"
