@@ -82,7 +82,8 @@ def _without_placeholders(context: Context) -> Context:
     if not context.documented:
         return context
     told = tuple(skipped for skipped in context.skipped if not skipped.reason.startswith(NO_SUCH_VALUE))
-    return replace(context, skipped=told)
+    # A page may show the modules of an older release than the one that the project lists.
+    return replace(context, skipped=told, uses=())
 
 
 def _starts(context: Context, sources: set[PurePosixPath]) -> bool:

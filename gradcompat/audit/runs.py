@@ -344,6 +344,8 @@ def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context],
     contexts += _made(contexts, files, root, shared)
     programs = {file.name for file, _ in files}
     contexts = [_with_target(context, programs) for context in contexts]
+    folders = {part for _, label in files for part in PurePosixPath(label).parent.parts}
+    contexts = [_without_own_modules(context, folders) for context in contexts]
     told = [skipped.what for skipped in unread]
     contexts += configs_of_own_keys(contexts, files, told, root)
     contexts = with_unread_configs(contexts, [label for _, label in files], told)
@@ -386,6 +388,13 @@ def _with_target(context: Context, programs: Collection[str]) -> Context:
     skipped = Skipped(what=missing[0], reason=reason, gap=False, location=Location(path=context.source))
     elsewhere = not any(name.endswith((".py", ".ipynb")) for name in programs)
     return replace(context, run=context.run and elsewhere, skipped=(*context.skipped, skipped))
+
+
+def _without_own_modules(context: Context, folders: Collection[str]) -> Context:
+    """A launch without what it runs of a package that lies in the project: Python takes that one."""
+    if context.kind != "launch-script" or not context.uses:
+        return context
+    return replace(context, uses=tuple(use for use in context.uses if use.root not in folders))
 
 
 def _in_file(document: Document) -> list[Context]:

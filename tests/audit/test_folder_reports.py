@@ -351,3 +351,18 @@ def test_what_one_environment_trains_with_is_not_said_to_be_unused(tmp_path: Pat
     assert unused in rendered(gradcompat.check(tmp_path), "text")
     (tmp_path / "train" / "train.py").write_text(TRAIN.replace("from pkg.model import build\n", "build = print\n"))
     assert unused not in rendered(gradcompat.check(tmp_path), "text")
+
+
+def test_a_module_that_a_launch_runs_has_to_be_there(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("verl==0.7.1\n")
+    (tmp_path / "run.sh").write_text("python -m verl.trainer.fsdp_sft_trainer data.train_batch_size=8\n")
+
+    def missing() -> list[str]:
+        (audit,) = gradcompat.check(tmp_path).audits
+        return [one for one in (found.finding.issue.id for found in audit.findings) if one.startswith("code:")]
+
+    assert missing() == ["code:verl:trainer.fsdp_sft_trainer"]
+    # Python takes the package that lies in the project.
+    (tmp_path / "verl" / "trainer").mkdir(parents=True)
+    (tmp_path / "verl" / "trainer" / "fsdp_sft_trainer.py").write_text("from transformers import Trainer\n")
+    assert missing() == []

@@ -17,6 +17,7 @@ from gradcompat.errors import SourceError, TooComplex, Unrecognised
 from gradcompat.formats.document import Document
 from gradcompat.formats.shell import HOLE, MOST_STEPS, Command, Heredoc, Trace, Word, commands
 from gradcompat.host.gpu_names import compute_capability, short_wavefronts
+from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context, LaunchOption, Override
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted, reference
@@ -64,6 +65,7 @@ _SBATCH_VARIABLES = {
     "--gres": ("SLURM_GPUS_ON_NODE",),
 }
 _CONFIGS = (".json", ".yaml", ".yml")
+_MODULE = re.compile(r"[A-Za-z_]\w{0,80}(?:\.(?!py$)\w{1,80}){1,8}")  # `verl.trainer.main_ppo`, and no `train.py`
 _DEVICES = "CUDA_VISIBLE_DEVICES"
 _SEVERAL = re.compile(r"\s*\d+\s*(?:,\s*\d+\s*)+")
 # Wrappers that start what they are given once, on this machine.
@@ -207,7 +209,21 @@ def _context(script: _Script, launches: list[Launch]) -> Context:
         alone=script.location(launches[0].place) if all(map(_is_alone, launches)) else None,
         devices=_devices(script, launches),
         imported=_imported(launches),
+        uses=tuple(_modules_run(script, launches)),
     )
+
+
+def _modules_run(script: _Script, launches: Iterable[Launch]) -> Iterator[CodeUse]:
+    """The modules that launches run by their names, as `python -m verl.trainer.main_ppo` does."""
+    for launch in launches:
+        if launch.target is not None and _MODULE.fullmatch(launch.target.text):
+            yield CodeUse(
+                kind="import",
+                module=launch.target.text,
+                name=None,
+                location=script.location(launch.target.place(0)),
+                conditional=launch.conditional,
+            )
 
 
 def _imported(launches: Iterable[Launch]) -> tuple[str, ...]:

@@ -852,3 +852,21 @@ def test_micro_batches_of_the_actor_of_verl(options: str, batches: int | None) -
 def test_a_variable_by_which_torch_loads_everything() -> None:
     context = scan(Document("run.sh", "export TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1\naccelerate launch train.py\n"))
     assert ("environment.loads_whole_pickles", True) in [(one.key, one.value) for one in context.settings]
+
+
+@pytest.mark.parametrize(
+    ("command", "modules"),
+    [
+        ("python -m verl.trainer.main_ppo data.train_batch_size=8", [("verl.trainer.main_ppo", False)]),
+        (
+            "torchrun --nproc_per_node=8 -m verl.trainer.sft_trainer optim.lr=1e-5",
+            [("verl.trainer.sft_trainer", False)],
+        ),
+        ("python -m torch.distributed.run train.py --learning_rate 1e-4", []),
+        ("torchrun train.py --learning_rate 1e-4", []),
+        ("python -m $MODULE --learning_rate 1e-4", []),
+        ("[ -e d ] && python -m axolotl.cli.train config.yaml", [("axolotl.cli.train", True)]),
+    ],
+)
+def test_a_module_that_is_run_by_its_name_is_imported(command: str, modules: list[tuple[str, bool]]) -> None:
+    assert [(use.full_name, use.conditional) for use in scanned(command).uses] == modules
