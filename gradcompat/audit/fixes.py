@@ -35,7 +35,7 @@ def planned_advice(
     """Id of an issue and status of a finding → what the plan of the environment does; nothing for what the plan leaves.
 
     What is affected below the level is left by the plan that the user would be given; its line is the one of a plan for
-    all levels.
+    its level and those above, so that no note makes the change for a warning larger.
 
     Args:
         environment: as it was read.
@@ -44,7 +44,7 @@ def planned_advice(
         base: the records.
         catalogue: where releases are looked up; a check asks no network.
         options: what counts.
-        budget: the steps of both plans; what they do not suffice for has no line.
+        budget: the steps of all plans; what they do not suffice for has no line.
     """
     project = project_of(environment, path)
     wishes = PlanOptions(keep=frozenset(name for name, _ in options.replacements))
@@ -53,7 +53,8 @@ def planned_advice(
     except IndexUnavailable:
         requirers = None
     lines: dict[tuple[str, Status], Advice] = {}
-    for level_options in (options, replace(options, fail_on="note", strict=False)):
+    below = () if options.fail_on is None else reversed(LEVELS[: LEVELS.index(options.fail_on)])
+    for level_options in (options, *(replace(options, fail_on=level, strict=False) for level in below)):
         left = [
             finding for finding in matched.findings if _key(finding) not in lines and _counts(finding, level_options)
         ]
@@ -79,8 +80,6 @@ def planned_advice(
             )
             if advice is not None:
                 lines[_key(finding)] = advice
-        if level_options.fail_on in ("note", None):
-            break
     return lines
 
 
