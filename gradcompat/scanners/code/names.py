@@ -517,6 +517,8 @@ class Names:
             if name == "datasets.load_dataset":
                 streamed = any(word.arg == "streaming" and not _is_false(word.value) for word in call.keywords)
                 made.append("datasets.IterableDataset" if streamed else "datasets.Dataset")
+            elif last == "load_from_disk" and head in ("datasets", "datasets.Dataset", "datasets.DatasetDict"):
+                made.append("datasets.Dataset")
             elif last == "get_peft_model":
                 made.append("peft.PeftModel")
             elif last[:1].isupper():
