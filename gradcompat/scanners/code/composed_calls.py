@@ -114,6 +114,8 @@ def _of_lightning(found: Findings) -> None:
         found.symbols.setdefault("lightning.LightningModule.no_validation", module)
     if module is not None and _validates_on_several(found):
         found.symbols.setdefault("lightning.LightningModule.several_validations", module)
+    if module is not None and _validation_logs(found):
+        found.symbols.setdefault("lightning.LightningModule.validation_logs", module)
     scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
     steps = any("lr_scheduler_step" in text for text in found.texts)
     kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand
@@ -129,6 +131,33 @@ def _validates_on_several(found: Findings) -> bool:
         method.name == "validation_step" and len(method.args.args) - len(method.args.defaults) > _OF_ONE_LOADER
         for method in methods
     )
+
+
+def _validation_logs(found: Findings) -> bool:
+    """Does ``validation_step``, or a method that it calls, log a number whose mean Lightning takes over the epoch?"""
+    classes = (node for one in (found, *found.parts) for node in one.statements if isinstance(node, ast.ClassDef))
+    methods: dict[str, list[ast.FunctionDef]] = {}
+    for method in (part for node in classes for part in node.body if isinstance(part, ast.FunctionDef)):
+        methods.setdefault(method.name, []).append(method)
+    waiting = ["validation_step"]
+    while waiting:
+        for method in methods.pop(waiting.pop(), ()):
+            for call in (node for node in ast.walk(method) if isinstance(node, ast.Call)):
+                match call.func:
+                    case ast.Attribute(value=ast.Name(id="self"), attr="log" | "log_dict" as name):
+                        if _logs_numbers(call, 1 if name == "log" else 0):
+                            return True
+                    case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                        waiting.append(name)
+    return False
+
+
+def _logs_numbers(log: ast.Call, position: int) -> bool:
+    """Is what is logged no metric that the module keeps, and is its mean over the epoch not declined?"""
+    named = {keyword.arg: keyword.value for keyword in log.keywords}
+    value = named.get("dictionary" if position == 0 else "value", log.args[position] if log.args[position:] else None)
+    kept = isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == "self"
+    return not kept and getattr(named.get("on_epoch"), "value", None) is not False
 
 
 def _validates(found: Findings) -> bool:
