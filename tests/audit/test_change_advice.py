@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gradcompat
 from gradcompat.audit.breaks import uses_of_models
 from gradcompat.audit.change_advice import PLAN_QUESTIONS, advise_findings
 from gradcompat.audit.environment_findings import Matched, match_runs
@@ -123,3 +124,16 @@ def test_a_plan_is_the_same_from_all_records_and_without_what_was_matched(
 
     assert found.views
     assert made(found) == made(replace(found, views=())) == made(replace(found, recorded=BASE.in_force))
+
+
+def test_no_note_makes_the_change_for_a_warning_larger(tmp_path: Path) -> None:
+    """transformers 5.19 alone cures the warning and the notes, and is a major version away."""
+    (tmp_path / "requirements.txt").write_text("transformers==4.56.0\naccelerate==1.10.1\n")
+    (tmp_path / "train.py").write_text(
+        "from transformers import Trainer, TrainingArguments\n"
+        "args = TrainingArguments('out', num_train_epochs=5, seed=1)\n"
+        "Trainer(model, args, train_dataset=data).train(resume_from_checkpoint=True)\n"
+    )
+    (audit,) = gradcompat.check(tmp_path).audits
+    moved = {found.finding.issue.level: found.advice.package for found in audit.findings if found.advice is not None}
+    assert moved == {"warning": "accelerate", "note": "transformers"}
