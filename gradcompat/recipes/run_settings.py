@@ -685,7 +685,8 @@ def _round_trip(parameters: _Parameters) -> Settings:
     if what == "dtype":  # is not given
         symbols = (used[what], f"{used[what]}(folder)")
         return {"code.symbols": symbols, "model.torch_dtype": "auto", "peft.method": "none"}
-    return {"code.symbols": (used[what],), "model.torch_dtype": "float32", "peft.method": "none"}
+    config = ("transformers.LlamaConfig(torch_dtype='bfloat16')",) if what == "from_config" else ()
+    return {"code.symbols": (used[what], *config), "model.torch_dtype": "float32", "peft.method": "none"}
 
 
 def _deepspeed_clipping(parameters: _Parameters) -> Settings:
