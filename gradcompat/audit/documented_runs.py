@@ -56,7 +56,7 @@ def documented_runs(files: Sequence[tuple[Path, str]], root: Root, contexts: Seq
         except SourceError:
             continue
         found += [
-            _without_placeholders(context)
+            _of_page(context)
             for context in _launches(document)
             if (not context.documented or scripted.isdisjoint(PurePosixPath(one).name for one in context.targets))
             and _starts(context, sources)
@@ -78,7 +78,8 @@ def _launches(document: Document) -> list[Context]:
     return []
 
 
-def _without_placeholders(context: Context) -> Context:
+def _of_page(context: Context) -> Context:
+    """A launch without what says nothing of the project where a page shows it."""
     if not context.documented:
         return context
     told = tuple(skipped for skipped in context.skipped if not skipped.reason.startswith(NO_SUCH_VALUE))

@@ -33,7 +33,8 @@ _OF_PROJECT_ABOVE = frozenset(
     }
 )
 _SCRIPT, _NOTEBOOK = "script", "notebook"
-_CODE = (*PROGRAMS, "launch-script")
+_LAUNCH_SCRIPT = "launch-script"
+_CODE = (*PROGRAMS, _LAUNCH_SCRIPT)
 _PROGRAMS_AND_PARTS = (*_CODE, "hydra")  # which say themselves that they train nothing
 
 
@@ -344,8 +345,7 @@ def in_folder(path: Path, display_path: str, root: Root) -> tuple[list[Context],
     contexts += _made(contexts, files, root, shared)
     programs = {file.name for file, _ in files}
     contexts = [_with_target(context, programs) for context in contexts]
-    folders = {part for _, label in files for part in PurePosixPath(label).parent.parts}
-    contexts = [_without_own_modules(context, folders) for context in contexts]
+    contexts = _without_own_modules(contexts, [label for _, label in files])
     told = [skipped.what for skipped in unread]
     contexts += configs_of_own_keys(contexts, files, told, root)
     contexts = with_unread_configs(contexts, [label for _, label in files], told)
@@ -390,11 +390,17 @@ def _with_target(context: Context, programs: Collection[str]) -> Context:
     return replace(context, run=context.run and elsewhere, skipped=(*context.skipped, skipped))
 
 
-def _without_own_modules(context: Context, folders: Collection[str]) -> Context:
-    """A launch without what it runs of a package that lies in the project: Python takes that one."""
-    if context.kind != "launch-script" or not context.uses:
-        return context
-    return replace(context, uses=tuple(use for use in context.uses if use.root not in folders))
+def _without_own_modules(contexts: list[Context], labels: Iterable[str]) -> list[Context]:
+    """The launches without what they run of packages that lie in the project: Python takes these."""
+    if not any(context.kind == _LAUNCH_SCRIPT and context.uses for context in contexts):
+        return contexts
+    folders = {part for label in labels for part in PurePosixPath(label).parent.parts}
+    return [
+        replace(context, uses=tuple(use for use in context.uses if use.root not in folders))
+        if context.kind == _LAUNCH_SCRIPT
+        else context
+        for context in contexts
+    ]
 
 
 def _in_file(document: Document) -> list[Context]:

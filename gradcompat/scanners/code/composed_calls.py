@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTIONS, on_plain_convolutions
 from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
@@ -123,21 +123,27 @@ def _of_lightning(found: Findings) -> None:
         found.symbols.setdefault("lightning.LightningModule.torchs_scheduler", found.symbols[scheduled])
 
 
+def _classes(found: Findings) -> Iterator[ast.ClassDef]:
+    """Those of a program and of its modules that stand in no function."""
+    return (node for one in (found, *found.parts) for node in one.statements if isinstance(node, ast.ClassDef))
+
+
+def _methods(found: Findings) -> Iterator[ast.FunctionDef]:
+    return (part for node in _classes(found) for part in node.body if isinstance(part, ast.FunctionDef))
+
+
 def _validates_on_several(found: Findings) -> bool:
     """Does ``validation_step`` ask for the number of a dataloader, which it only gets where there are several?"""
-    classes = (node for one in (found, *found.parts) for node in one.statements if isinstance(node, ast.ClassDef))
-    methods = (part for node in classes for part in node.body if isinstance(part, ast.FunctionDef))
     return any(
         method.name == "validation_step" and len(method.args.args) - len(method.args.defaults) > _OF_ONE_LOADER
-        for method in methods
+        for method in _methods(found)
     )
 
 
 def _validation_logs(found: Findings) -> bool:
     """Does ``validation_step``, or a method that it calls, log a number whose mean Lightning takes over the epoch?"""
-    classes = (node for one in (found, *found.parts) for node in one.statements if isinstance(node, ast.ClassDef))
     methods: dict[str, list[ast.FunctionDef]] = {}
-    for method in (part for node in classes for part in node.body if isinstance(part, ast.FunctionDef)):
+    for method in _methods(found):
         methods.setdefault(method.name, []).append(method)
     waiting = ["validation_step"]
     while waiting:
@@ -162,9 +168,7 @@ def _logs_numbers(log: ast.Call, position: int) -> bool:
 
 def _validates(found: Findings) -> bool:
     """May a module of Lightning's have a validation? Only what derives from its class alone surely has none."""
-    everything = (found, *found.parts)
-    classes = (node for one in everything for node in one.statements if isinstance(node, ast.ClassDef))
-    mixed = any(len(node.bases) > 1 for node in classes)
+    mixed = any(len(node.bases) > 1 for node in _classes(found))
     return mixed or (any("validation_step" in text for text in found.texts) and _loads_validation(found))
 
 

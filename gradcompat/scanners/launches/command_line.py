@@ -253,11 +253,15 @@ def files_of(launch: Launch) -> list[str]:
     return found
 
 
+def is_module(target: str) -> bool:
+    """Does a launch run a module by its name, as ``python -m src.train`` does, and no file?"""
+    named = len(target) <= _LONGEST and all(part.isidentifier() for part in target.split("."))
+    return named and not target.lower().endswith(_FILES)
+
+
 def _program(target: str) -> str:
     """The path of what a launch runs: ``src/train.py`` for the module ``src.train``."""
-    parts = target.split(".")
-    module = all(part.isidentifier() for part in parts) and not target.lower().endswith(_FILES)
-    return f"{'/'.join(parts)}.py" if module else target
+    return f"{target.replace('.', '/')}.py" if is_module(target) else target
 
 
 def _composed(launch: Launch) -> list[str]:

@@ -24,7 +24,7 @@ from gradcompat.quotation import quoted, reference
 from gradcompat.scanners import any_config
 from gradcompat.scanners.key_mapping import Feed
 from gradcompat.scanners.launches import command_line
-from gradcompat.scanners.launches.command_line import Places, files_of, imports_of_launch, settings_of
+from gradcompat.scanners.launches.command_line import Places, files_of, imports_of_launch, is_module, settings_of
 from gradcompat.scanners.launches.launchers import WRAPPERS, Argument, Launch, launch_of, uses_model
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
@@ -65,7 +65,6 @@ _SBATCH_VARIABLES = {
     "--gres": ("SLURM_GPUS_ON_NODE",),
 }
 _CONFIGS = (".json", ".yaml", ".yml")
-_MODULE = re.compile(r"[A-Za-z_]\w{0,80}(?:\.(?!py$)\w{1,80}){1,8}")  # `verl.trainer.main_ppo`, and no `train.py`
 _DEVICES = "CUDA_VISIBLE_DEVICES"
 _SEVERAL = re.compile(r"\s*\d+\s*(?:,\s*\d+\s*)+")
 # Wrappers that start what they are given once, on this machine.
@@ -214,9 +213,12 @@ def _context(script: _Script, launches: list[Launch]) -> Context:
 
 
 def _modules_run(script: _Script, launches: Iterable[Launch]) -> Iterator[CodeUse]:
-    """The modules that launches run by their names, as `python -m verl.trainer.main_ppo` does."""
+    """The modules that launches run by their names, as `python -m verl.trainer.main_ppo` does.
+
+    A name without a dot may as well be a command.
+    """
     for launch in launches:
-        if launch.target is not None and _MODULE.fullmatch(launch.target.text):
+        if launch.target is not None and "." in launch.target.text and is_module(launch.target.text):
             yield CodeUse(
                 kind="import",
                 module=launch.target.text,
