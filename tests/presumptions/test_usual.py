@@ -86,3 +86,8 @@ def test_half_precision_of_both_kinds_is_off_alike() -> None:
         for name in ("fp16", "bf16")
     ]
     assert histories[0] == histories[1]
+
+
+def test_whatever_drives_the_loop_has_a_name_in_reports() -> None:
+    drivers = KEYS["training.framework"].meaning.partition(": ")[2].split(", ")
+    assert set(drivers) == USUAL["training.framework"].features.keys()
