@@ -43,7 +43,7 @@ def range_lines(environments: Sequence[Judged]) -> list[str]:
         places = list(dict.fromkeys(subjects))
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         if newest is None:
-            why = "no release is known that it allows" if ids and reason == ONLY_RANGE else reason
+            why = "which release that is cannot be said" if ids and reason == ONLY_RANGE else reason
             said = f"{why}; {ids_text(tuple(ids), _IDS)} could apply" if ids else why
         else:
             said = (
@@ -52,8 +52,11 @@ def range_lines(environments: Sequence[Judged]) -> list[str]:
                 else f"{newest} is the newest that is allowed"
             )
         lines.append(f"{places[0]}{more}: {said}")
-    if rest := list(dict.fromkeys(what for (what, _, _), _ in ordered[len(shown) :])):
-        lines.append(f"judged by their newest releases too: {first_names(rest, _RANGES)}")
+    rest = {what: newest for (what, newest, _), _ in ordered[len(shown) :]}
+    if known := [what for what, newest in rest.items() if newest is not None]:
+        lines.append(f"judged by their newest releases too: {first_names(known, _RANGES)}")
+    if unknown := [what for what, newest in rest.items() if newest is None]:
+        lines.append(f"which release these are cannot be said: {first_names(unknown, _RANGES)}")
     return lines
 
 
