@@ -80,6 +80,10 @@ ENGINES: dict[str, Engine] = {
         of_run=False,
     ),
     "torchtune": Engine(packages=frozenset({"torchtune"}), feature="torchtune", of_run=False),
+    "verl": Engine(packages=frozenset({"verl"}), feature="verl", of_run=False),
+    "openrlhf": Engine(packages=frozenset({"openrlhf"}), feature="OpenRLHF", of_run=False),
+    "stable-baselines3": Engine(packages=frozenset({"stable-baselines3"}), feature="Stable-Baselines3", of_run=False),
+    "keras": Engine(packages=frozenset({"keras"}), feature="Keras", of_run=False),
     "sentence-transformers": Engine(
         packages=frozenset({"sentence-transformers"}), feature="sentence-transformers", of_run=False
     ),

@@ -21,6 +21,7 @@ _SENTENCES = "sentence-transformers"  # its arguments derive from those of trans
 _OF_TRAINER = (_TRAINER, _TRL, _SENTENCES)
 _OF_ENGINE = (*_OF_TRAINER, _LIGHTNING, "accelerate", "torch")  # DeepSpeed's
 _STRATEGY = "distributed.strategy"
+_QUANTIZED = "quantization.method"
 _METHOD = "training.method"  # what shows it is enough, as an argument that one trainer alone has
 _REPLICATING = frozenset({*_OF_TRAINER, "accelerate"})
 _SHARDING = ("deepspeed.", "fsdp.")
@@ -545,7 +546,7 @@ LEFT_OUT = (
         ),
         frameworks=_OF_ENGINE,
         beside=(("peft.prepare_model_for_kbit_training", True),),
-        against=(("quantization.method", "none"),),
+        against=((_QUANTIZED, "none"),),
     ),
     *(
         LeftOut(
@@ -561,6 +562,25 @@ LEFT_OUT = (
             beside=(("peft.given_to_trainer", True), (_METHOD, method)),
         )
         for method, versions, read in _HOOK_OF_TRL
+    ),
+    *(
+        LeftOut(
+            key="training.enable_input_require_grads",
+            default=Stated(
+                value=False,
+                package="trl",
+                versions=versions,
+                read=f"{read}, whose trainer puts the adapter on and sets no hook",
+                reference=f"https://github.com/huggingface/trl/blob/v0.21.0/trl/trainer/{method}_trainer.py",
+            ),
+            frameworks=(_TRL,),
+            beside=(("peft.given_to_trainer", True), (_METHOD, method)),
+            against=tuple((_QUANTIZED, how) for how in ("bitsandbytes", "gptq", "awq", "hqq")),
+        )
+        for method, versions, read in (
+            ("reward", ">=0.4.2,<=0.21.0", "0.4.2, 0.4.7, 0.7.11, 0.9.6, 0.12.2, 0.15.2, 0.19.1, 0.20.0, 0.21.0"),
+            ("prm", ">=0.13.0,<=0.21.0", "all from 0.13.0 to 0.21.0"),
+        )
     ),
 )
 

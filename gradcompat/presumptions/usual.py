@@ -25,6 +25,7 @@ class Usual:
             presumed not to hold where the engine is not named, unless `without` says otherwise.
         without: what holds of a run where that engine is not named.
         named: further values, by the engine that brings them if it is named.
+        requiring: engines of `named` that require others of them; where one is listed, those others bring no value.
         taking: the presumption as a clause, behind "taking it that"; ``{}`` stands for the usual values.
         feature: what is not used where a term is presumed not to hold, behind "unless you use".
         features: the same for single values of the term.
@@ -42,6 +43,7 @@ class Usual:
     engine: str | None = None
     without: SettingValue | None = None
     named: Mapping[str, Values] = field(default_factory=dict)
+    requiring: frozenset[str] = frozenset()
     taking: str = ""
     feature: str = ""
     features: Mapping[str, str] = field(default_factory=dict)
@@ -351,7 +353,12 @@ USUAL: dict[str, Usual] = {
             "lightning": (("lightning", 0.7),),
             "torchtune": (("torchtune", 0.7),),
             "accelerate": (("accelerate", 0.2),),
+            "verl": (("verl", 0.7),),
+            "openrlhf": (("openrlhf", 0.7),),
+            "stable-baselines3": (("stable-baselines3", 0.7),),
+            "keras": (("keras", 0.3),),  # TensorFlow requires it, which is installed for much else
         },
+        requiring=frozenset({"verl", "openrlhf"}),  # transformers, accelerate; and verl's extras TRL
         mostly=True,  # accelerate is listed wherever the Trainer is, which requires it
         taking="{} drives the training",
         features={
@@ -1382,4 +1389,5 @@ def usual_values(key: str, named: frozenset[str]) -> Values | None:
         return None
     if usual.engine is not None and usual.engine not in named:
         return () if usual.without is None else ((usual.without, 1.0),)
-    return (*usual.values, *(value for engine in sorted(named) for value in usual.named.get(engine, ())))
+    bringing = named & usual.requiring or named
+    return (*usual.values, *(value for engine in sorted(bringing) for value in usual.named.get(engine, ())))
