@@ -9,6 +9,7 @@ from gradcompat.audit.report_parts import parts_of, ranges
 from gradcompat.messages import BEST_EFFORT, NO_PACKAGES, NO_RUN, counted, joined
 from gradcompat.model.environment import Skipped
 from gradcompat.model.finding import Finding
+from gradcompat.model.issue import LEVELS
 from gradcompat.model.report import Audit, Newer, Report, ReportedFinding
 from gradcompat.renderers.affected_text import AffectedBlock, affected_block, places_of
 from gradcompat.renderers.parts_text import write_dormant, write_informational, write_possible
@@ -57,8 +58,13 @@ def render(report: Report, out: TextIO) -> None:
     if _skipped(read, columns, out, gaps=not several, whole=report.show_all) or ranges_told:
         out.write("\n")
     commands = []
-    if any(_asks_for_change(advised) for audit in report.audits if not audit.replaced for advised in audit.findings):
-        commands.append("gradcompat plan with the same targets shows the whole change, and what was verified of it")
+    current = [advised for audit in report.audits if not audit.replaced for advised in audit.findings]
+    if asking := [advised.finding.issue.level for advised in current if _asks_for_change(advised)]:
+        level = max(asking, key=LEVELS.index)
+        option = "" if level == LEVELS[-1] else f" --fail-on {level}"  # below it a plan changes nothing by itself
+        commands.append(
+            f"gradcompat plan{option} with the same targets shows the whole change, and what was verified of it"
+        )
     if cut:
         commands.append("--all shows what does not fit above")
     if commands:

@@ -23,11 +23,12 @@ from gradcompat.knowledge.compile import compile_records
 from gradcompat.knowledge.load import KnowledgeBase, knowledge_from
 from gradcompat.knowledge.records import read
 from gradcompat.model.environment import Environment, Location, Package, Skipped
+from gradcompat.model.issue import Level
 from gradcompat.model.report import Audit, Newer, Report
 from gradcompat.renderers.registry import RENDERERS
 from gradcompat.renderers.summary_text import summary
 from gradcompat.renderers.terminal import safe, wrapped
-from tests.renderers.reports import audit, parted, rendered
+from tests.renderers.reports import advised, audit, parted, record, rendered
 from tests.renderers.reports import report as invented
 
 RECORDS = Path(__file__).parents[1] / "data" / "records.yaml"
@@ -296,3 +297,13 @@ def test_wrapped_keeps_a_long_word_whole() -> None:
     assert wrapped("a bb https://example.org/a/long/address c", 12, "> ", "  ") == (
         "> a bb\n  https://example.org/a/long/address\n  c"
     )
+
+
+@pytest.mark.parametrize(
+    ("levels", "option"),
+    [(("error", "warning"), ""), (("warning", "note"), " --fail-on warning"), (("note",), " --fail-on note")],
+)
+def test_the_plan_that_is_named_has_a_change(levels: tuple[Level, ...], option: str) -> None:
+    """By default a plan clears errors alone."""
+    found = [advised(record(f"GC-000{number}", level)) for number, level in enumerate(levels, start=1)]
+    assert f"gradcompat plan{option} with the same targets" in rendered(invented(audit(*found)), "text")
