@@ -30,7 +30,7 @@ from gradcompat.scanners.code.own_loops import (
     stands_after,
 )
 from gradcompat.scanners.code.program_inference import FIRST, conclude
-from gradcompat.scanners.code.sample_contents import read_completion, read_visual_content
+from gradcompat.scanners.code.sample_contents import read_completion, read_ending, read_visual_content
 from gradcompat.scanners.code.symbols import read_bare_method, read_name, read_symbols
 from gradcompat.scanners.code.walk import Step, text, walk
 
@@ -62,6 +62,8 @@ _TELLING = (
     ast.Constant,
     ast.Dict,
     ast.Subscript,
+    ast.JoinedStr,
+    ast.BinOp,
 )
 
 # What leaves tokens out of the loss. Other labels are the ids themselves, as collators for language models make them.
@@ -160,6 +162,8 @@ def _gathered(
                     found.symbol("columns.text", node)
                 if "prompt" in columns:
                     read_completion(found, step, node)
+            case ast.JoinedStr() | ast.BinOp():
+                read_ending(found, step, node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 assigned(found, step, target, value)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):

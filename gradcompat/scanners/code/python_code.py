@@ -70,6 +70,7 @@ FEEDS: Feeds = {
     "torch.backends.cuda.matmul.allow_tf32": Feed("precision.tf32"),
     "self.automatic_optimization": Feed("training.manual_optimization", {"false": True, "true": False}),
     "tokenizer.pad_token = tokenizer.eos_token": Feed("data.pad_is_eos", given=True),
+    "text + tokenizer.eos_token": Feed("data.ends_with_eos", given=True),
     "get_input_embeddings().requires_grad_(False)": Feed("training.frozen_embeddings", given=True),
     "gradient_checkpointing_enable() and get_peft_model()": Feed("training.checkpointing_before_peft"),
     "TrainingArguments, SFTConfig, pl.Trainer, Accelerator": Feed("training.framework"),

@@ -1,4 +1,4 @@
-"""What a program says of its samples: pictures and videos, conversations, hard negatives."""
+"""What a program says of its samples: pictures and videos, conversations, hard negatives, their end."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ COMPLETED = frozenset({"prompt", "completion"})
 
 # The key or the type of a picture, and what reads one; `images, videos = process_vision_info(messages)` is none.
 _PICTURES = re.compile(r"""["'](?:images?|image_url|pixel_values|image_grid_thw)["']|\bPIL\b|images=(?!\w+\b(?!\())""")
+_END = re.compile(r"eos(?:_tok(?:en)?)?", re.IGNORECASE)  # EOS_TOKEN = tokenizer.eos_token
 _CONVERSATION = re.compile(r"messages|conversations?|turns|chat")  # what is a list of messages, or a part of one
 
 
@@ -76,6 +77,22 @@ def read_completion(found: Findings, step: Step, sample: ast.Dict) -> None:
         found.state(step, "data.conversational", kinds == {True}, at=sample)
         if kinds == {True} and not alone:
             found.symbol("columns.completion", sample)
+
+
+def read_ending(found: Findings, step: Step, text: ast.JoinedStr | ast.BinOp) -> None:
+    """``text + tokenizer.eos_token``, ``f"{question} {answer}{EOS_TOKEN}"``: samples that end with it."""
+    match text:
+        case ast.JoinedStr(values=[_, *_, ast.FormattedValue(value=last)]):
+            pass
+        case ast.BinOp(op=ast.Add(), right=last):
+            pass
+        case _:
+            return
+    match last:
+        case ast.Attribute(attr="eos_token"):
+            found.state(step, "data.ends_with_eos", True, at=text)
+        case ast.Name(id=name) if _END.fullmatch(name):
+            found.state(step, "data.ends_with_eos", True, at=text)
 
 
 def _is_conversation(value: ast.expr) -> bool | None:

@@ -1773,6 +1773,26 @@ def test_a_prompt_of_messages_without_a_completion() -> None:
     assert "columns.completion" not in symbols(program)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('sample["a"] + tokenizer.eos_token', True),
+        ("fmt.format(sample) + EOS_TOKEN", True),
+        ("""f"{sample['q']} {sample['a']}{tokenizer.eos_token}\"""", True),
+        ("""f"{tokenizer.eos_token}{sample['a']}\"""", False),
+        ('f"{tokenizer.eos_token}"', False),
+        ("tokenizer.eos_token + sample", False),
+        ('sample["a"] + end', False),
+    ],
+)
+def test_samples_that_a_program_ends(text: str, told: bool) -> None:
+    program = (
+        f"from trl import SFTTrainer\ndata.map(lambda sample: {{'text': {text}}})\nSFTTrainer(model, args).train()\n"
+    )
+    found = [one.value for one in of_text(program).settings if one.key == "data.ends_with_eos"]
+    assert found == ([True] if told else [])
+
+
 def test_videos_that_some_messages_have() -> None:
     program = "from transformers import Trainer\nif q:\n    part = {'type': 'video', 'video': q}\nTrainer().train()"
     assert [one.value for one in of_text(program).settings if one.key == "data.videos"] == [None]
