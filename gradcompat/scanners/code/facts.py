@@ -109,6 +109,13 @@ def read_statement(
     return found
 
 
+def _evaluated(found: Findings, step: Step, call: ast.Call) -> None:
+    """``trainer.evaluate()`` in front of ``trainer.train()``: it sees the model as it was loaded."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "evaluate":
+        for name in found.names.resolve(call.func, step.scope):
+            found.symbol(f"{name}.before_training", call)
+
+
 def _gathered(
     tree: ast.Module, names: Names, place: Place, document: Document, without: Collection[ast.AST]
 ) -> tuple[Findings, Step]:
@@ -131,6 +138,8 @@ def _gathered(
         elif isinstance(node, ast.Call):
             read_symbols(found, step, node)
             read_bare_method(found, step, node)
+            if end is not None and end.function is step.function and stands_after(end.node, node):
+                _evaluated(found, step, node)
             if non_persistent(found, step, node):
                 found.buffers.append((node, place(node)))
         elif unties(node):
