@@ -14,8 +14,7 @@ _CALL = "losses.MatryoshkaLoss(model, loss, dims)\n"
 def calls(text: str) -> list[str]:
     settings = scan(Document("x.py", _HEAD + text)).settings
     values = [one.value for one in settings if one.key == "code.calls"]
-    names = [str(name) for value in values if isinstance(value, tuple) for name in value]
-    return names
+    return [str(name) for value in values if isinstance(value, tuple) for name in value]
 
 
 def test_a_list_that_stays_as_it_is() -> None:
