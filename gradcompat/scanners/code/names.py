@@ -77,7 +77,8 @@ class Scope:
     ``parsed`` are those of them that get the options of a command line, one of several objects that a parser returns.
     ``unpacked`` are the expressions of which a name gets a part: ``major, minor = numbers(torch.__version__)``.
     ``grown`` are those that a list of this name gets appended, and ``filled`` the keys and values that a mapping of
-    this name gets by statements; of one whose keys are not written out the key is None.
+    this name gets by statements; of one whose keys are not written out the key is None. ``reordered`` are the names of
+    which a list is sorted or reversed in its place.
     """
 
     node: ast.AST
@@ -89,6 +90,7 @@ class Scope:
     unpacked: dict[str, list[ast.expr]] = field(default_factory=dict)
     grown: dict[str, list[ast.expr]] = field(default_factory=dict)
     filled: dict[str, list[tuple[str | None, ast.expr]]] = field(default_factory=dict)
+    reordered: set[str] = field(default_factory=set)
 
 
 class Modules(Protocol):
@@ -246,6 +248,8 @@ class Names:
                 self.imported.setdefault(module.partition(".")[0], line)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[element]):
                 scope.grown.setdefault(name, []).append(element)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="sort" | "reverse"), args=[]):
+                scope.reordered.add(name)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="update"), args=args, keywords=words):
                 filled = scope.filled.setdefault(name, [])
                 for other in args:
@@ -620,7 +624,9 @@ class Names:
                     return UNKNOWN
                 if any(isinstance(hit, Imported) for hit in found[0]):
                     return self._member(node, scope, depth + 1)
-                return self._bound_literal(name, *found, depth)
+                value = self._bound_literal(name, *found, depth)
+                moved = isinstance(value, list) and (name in scope.reordered or name in found[1].reordered)
+                return UNKNOWN if moved else value
             case ast.Attribute():
                 return self._member(node, scope, depth + 1)
         return UNKNOWN
