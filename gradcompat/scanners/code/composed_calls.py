@@ -21,6 +21,7 @@ from gradcompat.scanners.code.detectors.late_adapters import (
     late_optimizer,
 )
 from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
+from gradcompat.scanners.code.detectors.modulated_norms import MODULATED, SLICING, modulated_norms
 from gradcompat.scanners.code.detectors.restored_generation import NONE_BEHIND, ends_generation
 from gradcompat.scanners.code.detectors.returning_hooks import RETURNING, returning_hook
 from gradcompat.scanners.code.detectors.sampled_numbers import SAMPLED, SAMPLING, sampled_number
@@ -58,6 +59,7 @@ _IN_A_FILE: tuple[tuple[str | None, re.Pattern[str], Callable[[Sequence[ast.stmt
     (None, SHARING, shared_twice, "loader.shared_twice"),
     ("torch", WRAPPING, converted_replica, CONVERTED),
     ("deepspeed", MAKING, inner_pass, INNER_PASS),
+    ("torch", SLICING, modulated_norms, MODULATED),
     (None, SAMPLING, sampled_number, SAMPLED),
 )
 
