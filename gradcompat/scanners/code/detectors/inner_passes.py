@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from gradcompat.scanners.code.syntax import argument_of, children
 from gradcompat.scanners.code.walk import text
 
-INNER_PASS = "deepspeed.initialize.inner_pass"
+PAST_ENGINE = "deepspeed.initialize.inner_pass"
 MAKING = re.compile(r"\b(?:deepspeed|ds)\.initialize\(")
 _ENGINES = ("deepspeed.initialize", "ds.initialize")
 _UNGRADED = re.compile(r"\b(?:no_grad|inference_mode|set_grad_enabled)\b")
@@ -68,6 +68,5 @@ def _passes(call: ast.Call, inside: Sequence[str]) -> bool:
     if not (call.args or call.keywords):
         return False
     return called in inside or (
-        called.startswith(tuple(f"{one}." for one in inside))
-        and _NO_PASS.fullmatch(called.rpartition(".")[2]) is None
+        called.startswith(tuple(f"{one}." for one in inside)) and _NO_PASS.fullmatch(called.rpartition(".")[2]) is None
     )
