@@ -10,6 +10,7 @@ from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTI
 from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
 from gradcompat.scanners.code.detectors.converted_replicas import CONVERTED, WRAPPING, converted_replica
 from gradcompat.scanners.code.detectors.graded_losses import FUSED, only_trains
+from gradcompat.scanners.code.detectors.inner_passes import MAKING, PAST_ENGINE, inner_pass
 from gradcompat.scanners.code.detectors.joined_convolutions import CONVOLVING, joined_convolution
 from gradcompat.scanners.code.detectors.last_crops import ends_with_crop
 from gradcompat.scanners.code.detectors.late_adapters import (
@@ -20,6 +21,7 @@ from gradcompat.scanners.code.detectors.late_adapters import (
     late_optimizer,
 )
 from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
+from gradcompat.scanners.code.detectors.modulated_norms import MODULATED, SLICING, modulated_norms
 from gradcompat.scanners.code.detectors.restored_generation import NONE_BEHIND, ends_generation
 from gradcompat.scanners.code.detectors.returning_hooks import RETURNING, returning_hook
 from gradcompat.scanners.code.detectors.sampled_numbers import SAMPLED, SAMPLING, sampled_number
@@ -56,6 +58,8 @@ _IN_A_FILE: tuple[tuple[str | None, re.Pattern[str], Callable[[Sequence[ast.stmt
     ("bitsandbytes", OVERRIDING, early_override, "override_config.in_front"),
     (None, SHARING, shared_twice, "loader.shared_twice"),
     ("torch", WRAPPING, converted_replica, CONVERTED),
+    ("deepspeed", MAKING, inner_pass, PAST_ENGINE),
+    ("torch", SLICING, modulated_norms, MODULATED),
     (None, SAMPLING, sampled_number, SAMPLED),
 )
 

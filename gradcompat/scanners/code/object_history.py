@@ -2,8 +2,8 @@
 
 ``stream = load_dataset(…)``, ``stream = stream.shuffle(…)``: a name stands for what it was bound to above its use, the
 last time if nothing can lead around that. A list went through what its elements went through, also those that are
-appended. What a function of the program returns went through what it returns, and its parameter through what the calls
-of the function give for it.
+appended, and ``splits["train"]`` through what all splits went through. What a function of the program returns went
+through what it returns, and its parameter through what the calls of the function give for it.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ def _sources(node: ast.AST, names: Names, scope: Scope) -> Iterator[tuple[ast.AS
             yield from ((one, scope) for one in elements)
         case ast.ListComp(elt=element):
             yield element, names.scopes.get(node, scope)
+        case ast.Subscript(value=owner, slice=ast.Constant(value=str())):  # one split of several
+            yield owner, scope
         case ast.Name(id=name):
             bound = names.bindings(name, scope)
             if bound is not None:

@@ -31,6 +31,7 @@ from gradcompat.scanners.launches import environment_variables
 from gradcompat.scanners.launches.environment_variables import VARIABLES, said_by
 from gradcompat.scanners.launches.launchers import Argument, Launch, is_lightning
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.terms.calls import Call, Unread, Value
 from gradcompat.terms.symbol_patterns import CALLS_KEY, settings_of_use
 
@@ -147,6 +148,8 @@ _CALLED = {
     "mlx-lm-lora": ("mlx_lm_lora.train", frozenset({"c", "config"})),
     "lerobot": ("lerobot.scripts.train", frozenset({"config_path"})),
 }
+# The programs of Megatron-LM, which is no package: who trains with them has a checkout.
+_MEGATRON = lazy_pattern(r"(?:^|/)pretrain_(?:gpt|bert|t5|mamba|retro|vlm|ict|ft)\.py$")
 # Trainers that derive from transformers', which uses DeepSpeed only if it is given a config.
 _TRANSFORMERS = frozenset({"llamafactory", "ms-swift", "axolotl", "trl"})
 
@@ -336,8 +339,9 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         location = places.location(place)
         used = settings_of_use(map(str, _yolo(launch)))
         found += [("", Setting(key=key, value=value, location=location)) for key, value in used.items()]
-    if launch.tool in _CALLED:
-        found.append(("", Setting(key=CALLS_KEY, value=(str(_called(launch)),), location=places.location(place))))
+    called = _called(launch)
+    if called is not None:
+        found.append(("", Setting(key=CALLS_KEY, value=(str(called),), location=places.location(place))))
     if _feeds(launch) is llamafactory.FEEDS:
         found += [("", one) for one in llamafactory.refused_counts(_values(launch), places.location(place))]
         found += [("", one) for one in llamafactory.counted_alike(_values(launch), places.location(place))]
@@ -356,9 +360,14 @@ def _yolo(launch: Launch) -> tuple[Call, Call]:
     return Call("ultralytics.YOLO", given, {}, whole=True), Call("ultralytics.YOLO.train", (), asked, whole=True)
 
 
-def _called(launch: Launch) -> Call:
+def _called(launch: Launch) -> Call | None:
     """What a command is asked for, as a call in which ``--policy.type`` is ``policy_type``; its config may say more."""
-    function, configs = _CALLED[launch.tool]
+    if launch.tool in _CALLED:
+        function, configs = _CALLED[launch.tool]
+    elif launch.target is not None and _MEGATRON.search(launch.target.text) and "micro_batch_size" in _values(launch):
+        function, configs = "megatron.training.pretrain", frozenset({"yaml_cfg"})
+    else:
+        return None
     read = {name: Unread("_1") if HOLE in str(value) else _word(value) for name, value in _values(launch).items()}
     named = {name.replace(".", "_"): value for name, value in read.items()}
     asked = {name: value for name, value in named.items() if name.isidentifier()}

@@ -5,12 +5,14 @@ well, that says nothing. ``split_dataset_by_node`` may stand before a mixture, a
 mixture. ``stream.shuffle().map(f)`` maps what was shuffled. ``stream.map(f).skip(n)`` passes over samples and no
 longer over tables of them. ``DataLoader(interleave_datasets(streams, probabilities=p))`` draws the sources of streams.
 What a mixture or a step is of says what it cannot have: tables, streams of one shard, streams that are read row by row.
+``table.shuffle().filter(f)`` filters rows of a table that were chosen before.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import called_name, calls_behind
@@ -23,6 +25,9 @@ _SPLIT = "split_dataset_by_node"
 _LOADERS = frozenset({"DataLoader", "StatefulDataLoader"})
 _CHANGING = frozenset({"map", "filter"})
 _BY_SAMPLES = _CHANGING | {"remove_columns", "rename_column", "rename_columns"}
+# What leaves a table as it is and says which of its rows count, and what writes these into a new one.
+_CHOOSING = frozenset({"shuffle", "select", "filter", "sort", "shard", "train_test_split"})
+_WRITING = frozenset({"map", "flatten_indices", "cast", "class_encode_column"})
 # Formats whose files are read row by row, and data sets of the hub that are such files.
 _ROWS = frozenset({"json", "csv", "text", "allenai/c4", "c4"})
 _ONE_FILE = lazy_pattern(r"[^*?\[\]{}]*\.(?:csv|json|jsonl|parquet|txt)(?:\.gz|\.zst)?")
@@ -74,6 +79,8 @@ def manners_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -
         calls = list(calls_behind(call.func.value, names, scope))
         if last in _CHANGING:
             yield from _changed_behind(calls)
+        if last == "filter" and _has_chosen_rows(calls):
+            yield "of_chosen"
         sources = [one for one in calls if _makes_stream(one)]
         if sources and all(map(_makes_rows, sources)):
             yield "of_rows"
@@ -88,6 +95,26 @@ def _changed_behind(calls: Sequence[ast.Call]) -> Iterator[str]:
         yield "of_shuffled"
     elif "with_format" in steps:
         yield "of_formatted"
+
+
+def _has_chosen_rows(calls: Sequence[ast.Call]) -> bool:
+    """Is it a table of which rows were chosen or put in another order, and not written anew since?"""
+    if any(map(_makes_stream, calls)):
+        return False
+    since = takewhile(lambda call: called_name(call) not in _WRITING, calls)
+    return any(called_name(call) in _CHOOSING and not _takes_first_rows(call) for call in since)
+
+
+def _takes_first_rows(call: ast.Call) -> bool:
+    """``select(range(1000))``, ``train_test_split(shuffle=False)``: of the first rows each has the number it had."""
+    match called_name(call):
+        case "select":
+            chosen = argument_of(call, "indices", 0)
+            return isinstance(chosen, ast.Call) and called_name(chosen) == "range" and len(chosen.args) == 1
+        case "train_test_split":
+            shuffled = argument_of(call, "shuffle", 2)
+            return isinstance(shuffled, ast.Constant) and shuffled.value is False
+    return False
 
 
 def _steps_of_stream(calls: Sequence[ast.Call]) -> set[str]:

@@ -153,3 +153,37 @@ def test_what_is_mapped_may_have_been_shuffled(text: str, told: list[str]) -> No
 def test_of_one_shard_each_process_takes_its_samples(stream: str, told: list[str]) -> None:
     text = f"from datasets import IterableDataset\na = split_dataset_by_node({stream}, rank=R, world_size=N)\n"
     assert words(text + "a = a.skip(10)") == told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'd = load_dataset("a").shuffle(seed=1)\nd = d.filter(f)',
+        'd = load_dataset("a", split="train").filter(f).filter(g)',
+        'd = load_dataset("a").train_test_split(0.1)["train"].filter(f)',
+        'd = load_dataset("a")["train"].select(KEPT).rename_column("x", "y").filter(f)',
+    ],
+)
+def test_a_filter_of_rows_that_were_chosen(text: str) -> None:
+    assert any(name.endswith("filter.of_chosen") for name in chosen(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'd = load_dataset("a").filter(f).shuffle(seed=1)',
+        'd = load_dataset("a").shuffle(seed=1).map(g).filter(f)',
+        'd = load_dataset("a").shuffle(seed=1).flatten_indices().filter(f)',
+        'd = load_dataset("a", split="train").select(range(100)).filter(f)',
+        'd = load_dataset("a", split="train").train_test_split(0.1, shuffle=False)["train"].filter(f)',
+        'd = load_dataset("a", split="train", streaming=True).shuffle(seed=1).filter(f)',
+    ],
+)
+def test_a_filter_of_rows_as_they_are(text: str) -> None:
+    assert not any(name.endswith("filter.of_chosen") for name in chosen(text))
+
+
+def chosen(text: str) -> list[str]:
+    settings = scan(Document("x.py", f"from datasets import load_dataset\n{text}\n")).settings
+    values = [one.value for one in settings if one.key == "code.symbols"]
+    return [str(name) for value in values if isinstance(value, tuple) for name in value]
