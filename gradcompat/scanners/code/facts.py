@@ -30,7 +30,7 @@ from gradcompat.scanners.code.own_loops import (
     stands_after,
 )
 from gradcompat.scanners.code.program_inference import FIRST, conclude
-from gradcompat.scanners.code.sample_contents import read_completion, read_ending, read_visual_content
+from gradcompat.scanners.code.sample_contents import is_prompt, read_completion, read_ending, read_visual_content
 from gradcompat.scanners.code.symbols import read_bare_method, read_name, read_symbols
 from gradcompat.scanners.code.walk import Step, text, walk
 
@@ -127,6 +127,7 @@ def _gathered(
     end = end_of_training(steps, names)
     masks = _masks(document.text)
     handed_on: set[int] = set()  # dicts whose entries are the arguments of a call
+    going_on: set[int] = set()  # texts behind which something else stands
     for step in steps:
         node = step.node
         late = end is not None and end.function in (step.function, names.module) and stands_after(node, end.node)
@@ -161,8 +162,9 @@ def _gathered(
                     variable(found, step, name, names.literal(value, step.scope), node)
                 elif name == "labels" and masks:
                     found.symbol("batch.labels", node)
-            case ast.Dict(keys=keys):
+            case ast.Dict(keys=keys, values=values):
                 read_visual_content(found, step, node)
+                going_on |= {id(value) for key, value in zip(keys, values, strict=True) if is_prompt(key)}
                 columns = {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
                 for name in sorted(columns & _COLUMNS) if "input_ids" in columns and id(node) not in handed_on else ():
                     if name != "labels" or masks:
@@ -172,7 +174,7 @@ def _gathered(
                 if "prompt" in columns:
                     read_completion(found, step, node)
             case ast.JoinedStr() | ast.BinOp():
-                read_ending(found, step, node)
+                read_ending(found, step, node, going_on)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 assigned(found, step, target, value)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):

@@ -79,8 +79,27 @@ def read_completion(found: Findings, step: Step, sample: ast.Dict) -> None:
             found.symbol("columns.completion", sample)
 
 
-def read_ending(found: Findings, step: Step, text: ast.JoinedStr | ast.BinOp) -> None:
-    """``text + tokenizer.eos_token``, ``f"{question} {answer}{EOS_TOKEN}"``: samples that end with it."""
+def is_prompt(column: ast.expr | None) -> bool:
+    """Is it the column of a prompt, which an answer follows?"""
+    return isinstance(column, ast.Constant) and column.value == "prompt"
+
+
+def read_ending(found: Findings, step: Step, text: ast.JoinedStr | ast.BinOp, going_on: set[int]) -> None:
+    """``text + tokenizer.eos_token``, ``f"{question} {answer}{EOS_TOKEN}"``: samples that end with it.
+
+    Args:
+        found: what is known of the program.
+        step: where the text is put together.
+        text: the text.
+        going_on: the ids of texts behind which something else stands; those within `text` are added.
+    """
+    match text:
+        case ast.JoinedStr(values=[*parts, _]):
+            going_on |= {id(part.value) for part in parts if isinstance(part, ast.FormattedValue)}
+        case ast.BinOp(left=left, right=right):
+            going_on |= {id(left), id(right)} if id(text) in going_on else {id(left)}
+    if id(text) in going_on:
+        return
     match text:
         case ast.JoinedStr(values=[_, *_, ast.FormattedValue(value=last)]):
             pass

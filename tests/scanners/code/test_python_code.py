@@ -1783,6 +1783,12 @@ def test_a_prompt_of_messages_without_a_completion() -> None:
         ('f"{tokenizer.eos_token}"', False),
         ("tokenizer.eos_token + sample", False),
         ('sample["a"] + end', False),
+        ('sample["q"] + tokenizer.eos_token + sample["a"]', False),
+        ('sample["q"] + tokenizer.eos_token + sample["a"] + tokenizer.eos_token', True),
+        ('sample["q"] + (sample["a"] + tokenizer.eos_token)', True),
+        ('sample["q"] + (sample["a"] + tokenizer.eos_token) + end', False),
+        ("""f"{sample['q']}{tokenizer.eos_token}" + sample["a"]""", False),
+        ("""f"{sample['q'] + tokenizer.eos_token} {sample['a']}\"""", False),
     ],
 )
 def test_samples_that_a_program_ends(text: str, told: bool) -> None:
@@ -1791,6 +1797,15 @@ def test_samples_that_a_program_ends(text: str, told: bool) -> None:
     )
     found = [one.value for one in of_text(program).settings if one.key == "data.ends_with_eos"]
     assert found == ([True] if told else [])
+
+
+def test_a_prompt_that_ends_is_no_end_of_a_sample() -> None:
+    program = (
+        "from trl import SFTTrainer\n"
+        "data.map(lambda sample: {'prompt': sample['q'] + tokenizer.eos_token, 'completion': sample['a']})\n"
+        "SFTTrainer(model, args).train()\n"
+    )
+    assert not [one for one in of_text(program).settings if one.key == "data.ends_with_eos"]
 
 
 def test_videos_that_some_messages_have() -> None:
