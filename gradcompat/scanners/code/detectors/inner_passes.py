@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from gradcompat.scanners.code.syntax import argument_of, children
 from gradcompat.scanners.code.walk import text
@@ -35,9 +35,10 @@ def inner_pass(statements: Sequence[ast.stmt]) -> ast.Call | None:
     """The first such pass."""
     for engine, model in _engines(statements):
         inside = [f"{engine}.module", *([model] if model and model != engine else [])]
+        back = f"{engine}.backward"
         still = _UNTRAINED | _frozen(statements)
         for loop in (node for statement in statements for node in ast.walk(statement) if isinstance(node, _LOOPS)):
-            taken = [argument_of(call, "loss", 0) for call in _own_calls(loop) if text(call.func) == f"{engine}.backward"]
+            taken = (argument_of(call, "loss", 0) for call in _own_calls(loop) if text(call.func) == back)
             losses = [loss for loss in taken if loss is not None]
             made = _made(loop) if losses else {}
             passes = [
@@ -148,7 +149,7 @@ def _calls(values: Iterable[ast.expr]) -> Iterator[ast.Call]:
     return (node for value in values for node in _graded(value) if isinstance(node, ast.Call))
 
 
-def _passes(call: ast.Call, inside: Sequence[str], still: frozenset[str] | set[str]) -> bool:
+def _passes(call: ast.Call, inside: Sequence[str], still: Set[str]) -> bool:
     called = text(call.func)
     if not (call.args or call.keywords):
         return False
