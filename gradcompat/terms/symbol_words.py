@@ -73,6 +73,7 @@ _IN_WORDS = {
     "map.of_formatted": "map behind with_format",
     "filter.of_shuffled": "filter of a shuffled stream",
     "filter.of_chosen": "filter of rows that were shuffled or chosen before",
+    "filter.of_chosen_table": "filter of a table whose rows were shuffled or chosen before",
     "concatenate_datasets.of_shuffled": "a mixture of shuffled streams",
     "interleave_datasets.of_shuffled": "a mixture of shuffled streams",
     "interleave_datasets.of_tables": "a mixture of tables",

@@ -26,8 +26,9 @@ _LOADERS = frozenset({"DataLoader", "StatefulDataLoader"})
 _CHANGING = frozenset({"map", "filter"})
 _BY_SAMPLES = _CHANGING | {"remove_columns", "rename_column", "rename_columns"}
 # What leaves a table as it is and says which of its rows count, and what writes these into a new one.
-_CHOOSING = frozenset({"shuffle", "select", "filter", "sort", "shard", "train_test_split"})
+_CHOOSING = frozenset({"shuffle", "select", "filter", "sort", "shard", "train_test_split", "interleave_datasets"})
 _WRITING = frozenset({"map", "flatten_indices", "cast", "class_encode_column"})
+_WITH_START = 2  # arguments of range(0, n)
 # Formats whose files are read row by row, and data sets of the hub that are such files.
 _ROWS = frozenset({"json", "csv", "text", "allenai/c4", "c4"})
 _ONE_FILE = lazy_pattern(r"[^*?\[\]{}]*\.(?:csv|json|jsonl|parquet|txt)(?:\.gz|\.zst)?")
@@ -79,8 +80,10 @@ def manners_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -
         calls = list(calls_behind(call.func.value, names, scope))
         if last in _CHANGING:
             yield from _changed_behind(calls)
-        if last == "filter" and _has_chosen_rows(calls):
+        if last == "filter" and _has_chosen_rows(calls, names, scope):
             yield "of_chosen"
+            if any(map(_makes_table, calls)):
+                yield "of_chosen_table"
         sources = [one for one in calls if _makes_stream(one)]
         if sources and all(map(_makes_rows, sources)):
             yield "of_rows"
@@ -97,24 +100,32 @@ def _changed_behind(calls: Sequence[ast.Call]) -> Iterator[str]:
         yield "of_formatted"
 
 
-def _has_chosen_rows(calls: Sequence[ast.Call]) -> bool:
+def _has_chosen_rows(calls: Sequence[ast.Call], names: Names, scope: Scope) -> bool:
     """Is it a table of which rows were chosen or put in another order, and not written anew since?"""
     if any(map(_makes_stream, calls)):
         return False
     since = takewhile(lambda call: called_name(call) not in _WRITING, calls)
-    return any(called_name(call) in _CHOOSING and not _takes_first_rows(call) for call in since)
+    return any(called_name(call) in _CHOOSING and not _takes_first_rows(call, names, scope) for call in since)
 
 
-def _takes_first_rows(call: ast.Call) -> bool:
+def _takes_first_rows(call: ast.Call, names: Names, scope: Scope) -> bool:
     """``select(range(1000))``, ``train_test_split(shuffle=False)``: of the first rows each has the number it had."""
     match called_name(call):
         case "select":
             chosen = argument_of(call, "indices", 0)
-            return isinstance(chosen, ast.Call) and called_name(chosen) == "range" and len(chosen.args) == 1
+            made = calls_behind(chosen, names, scope) if chosen is not None else ()
+            first = next((one for one in made if called_name(one) not in ("list", "tuple")), None)
+            return first is not None and called_name(first) in ("range", "arange") and _counts_from_zero(first)
         case "train_test_split":
             shuffled = argument_of(call, "shuffle", 2)
             return isinstance(shuffled, ast.Constant) and shuffled.value is False
     return False
+
+
+def _counts_from_zero(call: ast.Call) -> bool:
+    """``range(n)``, ``range(0, n)``."""
+    first = call.args[0] if len(call.args) == _WITH_START else None
+    return len(call.args) == 1 or (isinstance(first, ast.Constant) and first.value == 0)
 
 
 def _steps_of_stream(calls: Sequence[ast.Call]) -> set[str]:

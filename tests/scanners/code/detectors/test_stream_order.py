@@ -162,6 +162,10 @@ def test_of_one_shard_each_process_takes_its_samples(stream: str, told: list[str
         'd = load_dataset("a", split="train").filter(f).filter(g)',
         'd = load_dataset("a").train_test_split(0.1)["train"].filter(f)',
         'd = load_dataset("a")["train"].select(KEPT).rename_column("x", "y").filter(f)',
+        'd = load_dataset("a", split="train").select(range(100, 200)).filter(f)',
+        'd = load_dataset("a", split="train").select(range(0, 100, 2)).filter(f)',
+        'import random\nd = load_dataset("a")["train"]\nd = d.select(random.sample(range(len(d)), 9)).filter(f)',
+        'd = interleave_datasets([load_dataset("a"), load_dataset("b")]).filter(f)',
     ],
 )
 def test_a_filter_of_rows_that_were_chosen(text: str) -> None:
@@ -175,6 +179,9 @@ def test_a_filter_of_rows_that_were_chosen(text: str) -> None:
         'd = load_dataset("a").shuffle(seed=1).map(g).filter(f)',
         'd = load_dataset("a").shuffle(seed=1).flatten_indices().filter(f)',
         'd = load_dataset("a", split="train").select(range(100)).filter(f)',
+        'd = load_dataset("a", split="train").select(range(0, 100)).filter(f)',
+        'd = load_dataset("a", split="train").select(list(range(min(n, 100)))).filter(f)',
+        'few = range(100)\nd = load_dataset("a", split="train").select(few).filter(f)',
         'd = load_dataset("a", split="train").train_test_split(0.1, shuffle=False)["train"].filter(f)',
         'd = load_dataset("a", split="train", streaming=True).shuffle(seed=1).filter(f)',
     ],
@@ -184,6 +191,6 @@ def test_a_filter_of_rows_as_they_are(text: str) -> None:
 
 
 def chosen(text: str) -> list[str]:
-    settings = scan(Document("x.py", f"from datasets import load_dataset\n{text}\n")).settings
+    settings = scan(Document("x.py", f"from datasets import interleave_datasets, load_dataset\n{text}\n")).settings
     values = [one.value for one in settings if one.key == "code.symbols"]
     return [str(name) for value in values if isinstance(value, tuple) for name in value]
