@@ -1079,6 +1079,14 @@ USUAL: dict[str, Usual] = {
         reason="what most adapters are for",
     ),
     "peft.optimizer": Usual(engine="peft", feature="PEFT's own optimizers", reason=_RARE),
+    "peft.given_to_trainer": Usual(
+        engine="peft",
+        values=((True, 0.5), (False, 0.5)),
+        condition="the trainer gets the adapter's config",
+        conditions={"false": "the adapter is on the model before the trainer gets it"},
+        feature="peft_config",
+        reason="programs differ",
+    ),
     "peft.prepare_model_for_kbit_training": Usual(
         engine="quantisation",
         values=((True, 0.5), (False, 0.5)),

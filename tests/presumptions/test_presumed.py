@@ -214,7 +214,8 @@ WITH_TRL_1 = run_of(("transformers", "4.57.6"), ("trl", "1.0.0"), gradient_check
         (presumably(GIVEN, "training.method", "sft"), HOOK, True),
         (presumably(GIVEN, "training.method", "sft", "kto"), HOOK, None),
         (stating(GIVEN, "training.method", "grpo"), HOOK, None),  # which sets it from 0.16 on
-        (stating(GIVEN, "training.method", "reward"), HOOK, None),
+        (stating(GIVEN, "training.method", "reward"), HOOK, False),  # which sets none before 0.22
+        (stating(stating(GIVEN, "training.method", "reward"), "quantization.method", "bitsandbytes"), HOOK, None),
         (stating(driven(GIVEN, "transformers.Trainer"), "training.method", "sft"), HOOK, None),
         (stating(run_of(("trl", "0.15.2"), framework="trl"), "training.method", "dpo"), HOOK, None),
     ],
