@@ -22,6 +22,7 @@ _OF_TRAINER = (_TRAINER, _TRL, _SENTENCES)
 _OF_ENGINE = (*_OF_TRAINER, _LIGHTNING, "accelerate", "torch")  # DeepSpeed's
 _STRATEGY = "distributed.strategy"
 _QUANTIZED = "quantization.method"
+_HOOK = "training.enable_input_require_grads"
 _METHOD = "training.method"  # what shows it is enough, as an argument that one trainer alone has
 _REPLICATING = frozenset({*_OF_TRAINER, "accelerate"})
 _SHARDING = ("deepspeed.", "fsdp.")
@@ -104,7 +105,7 @@ _REENTRANT = Stated(
     read=_REENTRANT_READ,
     reference="https://github.com/huggingface/transformers/blob/v4.49.0/src/transformers/modeling_utils.py",
 )
-# What was read of each trainer of TRL; the Reward- and the first GRPOTrainers set no hook.
+# What was read of each trainer of TRL; the first GRPOTrainers set no hook either.
 _READ_OF_TRL = "0.7.11, 0.8.6, 0.9.6, 0.11.4, 0.12.2, 0.15.2, 0.18.2, 0.21.0, 0.23.1, 0.25.1"
 _HOOK_OF_TRL = (
     ("sft", ">=0.7.5,<=1.16.0", f"0.7.5, {_READ_OF_TRL}, 0.26.2, 0.29.0, 1.0.0, 1.16.0"),
@@ -112,6 +113,33 @@ _HOOK_OF_TRL = (
     *((method, ">=0.8.6,<=0.25.1", _READ_OF_TRL.removeprefix("0.7.11, ")) for method in ("kto", "orpo", "cpo")),
     ("grpo", ">=0.16.0,<=1.16.0", "0.16.0, 0.19.1, 0.21.0, 0.23.1, 0.25.1, 0.26.2, 0.29.0, 1.0.0, 1.16.0"),
 )
+_NO_HOOK_OF_TRL = (
+    ("reward", ">=0.4.2,<=0.21.0", "0.4.2, 0.4.7, 0.7.11, 0.9.6, 0.12.2, 0.15.2, 0.19.1, 0.20.0, 0.21.0"),
+    ("prm", ">=0.13.0,<=0.21.0", "0.13.0, 0.14.0, 0.15.2, 0.16.1, 0.17.0, 0.18.2, 0.19.1, 0.20.0, 0.21.0"),
+)
+
+
+def _hook_of_trl(method: str, versions: str, read: str, *, sets: bool) -> LeftOut:
+    """Whether a trainer of TRL sets the hook on the embeddings where it puts the adapter on.
+
+    Without it quantised weights get one all the same: they are prepared for training.
+    """
+    first, *_ = read.split(", ")
+    return LeftOut(
+        key=_HOOK,
+        default=Stated(
+            value=sets,  # as far as reentrant checkpointing is on, which alone needs it
+            package="trl",
+            versions=versions,
+            read=f"{read}, whose trainer sets {'the' if sets else 'no'} hook where it puts the adapter on",
+            reference=f"https://github.com/huggingface/trl/blob/v{first}/trl/trainer/{method}_trainer.py",
+        ),
+        frameworks=(_TRL,),
+        beside=(("peft.given_to_trainer", True), (_METHOD, method)),
+        against=() if sets else tuple((_QUANTIZED, how) for how in ("bitsandbytes", "gptq", "awq", "hqq")),
+    )
+
+
 # Which releases of verl were read, and where.
 _NEW_VERL = ("0.8.0, 0.9.0, 0.9.1", "verl-project/verl/blob/v0.8.0/verl/trainer/config/model/hf_model.yaml")
 _OLD_VERL = (
@@ -536,7 +564,7 @@ LEFT_OUT = (
         for method in ("lora", "adalora")
     ),
     LeftOut(
-        key="training.enable_input_require_grads",
+        key=_HOOK,
         default=Stated(
             value=True,
             package="peft",
@@ -548,40 +576,8 @@ LEFT_OUT = (
         beside=(("peft.prepare_model_for_kbit_training", True),),
         against=((_QUANTIZED, "none"),),
     ),
-    *(
-        LeftOut(
-            key="training.enable_input_require_grads",
-            default=Stated(
-                value=True,  # as far as reentrant checkpointing is on, which alone needs it
-                package="trl",
-                versions=versions,
-                read=f"{read}, whose trainer sets the hook where it puts the adapter on",
-                reference=f"https://github.com/huggingface/trl/blob/v0.12.2/trl/trainer/{method}_trainer.py",
-            ),
-            frameworks=(_TRL,),
-            beside=(("peft.given_to_trainer", True), (_METHOD, method)),
-        )
-        for method, versions, read in _HOOK_OF_TRL
-    ),
-    *(
-        LeftOut(
-            key="training.enable_input_require_grads",
-            default=Stated(
-                value=False,
-                package="trl",
-                versions=versions,
-                read=f"{read}, whose trainer puts the adapter on and sets no hook",
-                reference=f"https://github.com/huggingface/trl/blob/v0.21.0/trl/trainer/{method}_trainer.py",
-            ),
-            frameworks=(_TRL,),
-            beside=(("peft.given_to_trainer", True), (_METHOD, method)),
-            against=tuple((_QUANTIZED, how) for how in ("bitsandbytes", "gptq", "awq", "hqq")),
-        )
-        for method, versions, read in (
-            ("reward", ">=0.4.2,<=0.21.0", "0.4.2, 0.4.7, 0.7.11, 0.9.6, 0.12.2, 0.15.2, 0.19.1, 0.20.0, 0.21.0"),
-            ("prm", ">=0.13.0,<=0.21.0", "all from 0.13.0 to 0.21.0"),
-        )
-    ),
+    *(_hook_of_trl(*trainer, sets=True) for trainer in _HOOK_OF_TRL),
+    *(_hook_of_trl(*trainer, sets=False) for trainer in _NO_HOOK_OF_TRL),
 )
 
 

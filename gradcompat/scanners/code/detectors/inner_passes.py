@@ -10,13 +10,14 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 
-from gradcompat.scanners.code.syntax import argument_of, children
+from gradcompat.scanners.code.detectors.late_adapters import ENGINES
+from gradcompat.scanners.code.detectors.ungraded_calls import SWITCHES
+from gradcompat.scanners.code.syntax import argument_of, children, nodes_in
 from gradcompat.scanners.code.walk import text
 
 PAST_ENGINE = "deepspeed.initialize.inner_pass"
 MAKING = re.compile(r"\b(?:deepspeed|ds)\.initialize\(")
-_ENGINES = ("deepspeed.initialize", "ds.initialize")
-_UNGRADED = re.compile(r"\b(?:no_grad|inference_mode|set_grad_enabled)\b")
+_UNGRADED = re.compile(rf"\b(?:{'|'.join(sorted(SWITCHES))}|set_grad_enabled)\b")
 # What is asked of a module without a pass that is trained.
 _NO_PASS = re.compile(
     r"(?:get|set|save|load|print|register|log|update|num|named|resize|gradient_checkpointing|enable|disable)_\w*"
@@ -37,7 +38,7 @@ def inner_pass(statements: Sequence[ast.stmt]) -> ast.Call | None:
         inside = [f"{engine}.module", *([model] if model and model != engine else [])]
         back = f"{engine}.backward"
         still = _UNTRAINED | _frozen(statements)
-        for loop in (node for statement in statements for node in ast.walk(statement) if isinstance(node, _LOOPS)):
+        for loop in (node for node in nodes_in(*statements) if isinstance(node, _LOOPS)):
             taken = (argument_of(call, "loss", 0) for call in _own_calls(loop) if text(call.func) == back)
             losses = [loss for loss in taken if loss is not None]
             made = _made(loop) if losses else {}
@@ -53,10 +54,10 @@ def inner_pass(statements: Sequence[ast.stmt]) -> ast.Call | None:
 
 def _engines(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
     """The engines and the names of the models inside of them; a name that is empty is not known."""
-    for node in (node for statement in statements for node in ast.walk(statement)):
+    for node in nodes_in(*statements):
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=[engine, *_])], value=ast.Call() as made):
-                if text(made.func) in _ENGINES:
+                if text(made.func) in ENGINES:
                     model = argument_of(made, "model", 1)
                     yield text(engine), "" if model is None else text(model)
 
@@ -64,7 +65,7 @@ def _engines(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
 def _frozen(statements: Sequence[ast.stmt]) -> set[str]:
     """The last names of what is frozen: ``model.vae.requires_grad_(False)``, by a loop over its parameters, too."""
     frozen = set()
-    for node in (node for statement in statements for node in ast.walk(statement)):
+    for node in nodes_in(*statements):
         match node:
             case ast.Call(
                 func=ast.Attribute(value=part, attr="requires_grad_"), args=[ast.Constant(value=False)], keywords=[]

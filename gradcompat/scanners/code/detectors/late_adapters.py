@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gradcompat.scanners.code.syntax import children
 from gradcompat.scanners.code.walk import text
 
-_ENGINES = ("deepspeed.initialize", "ds.initialize")
+ENGINES = ("deepspeed.initialize", "ds.initialize")
 # What attaches an adapter.
 ATTACHING = re.compile(r"\b(?:add_adapter|load_adapter|add_module|inject_adapter_in_model|get_peft_model)\b")
 _OPTIMIZER = re.compile(r"(?:\w+\.)*optim\.[A-Z]\w*|Adam|AdamW|AdamW8bit|SGD|RMSprop|Adagrad|Adafactor")
@@ -30,7 +30,7 @@ def late_adapter(statements: Sequence[ast.stmt]) -> ast.Call | None:
     made = [
         _lines(call, within, calls)
         for call, within in calls
-        if text(call.func) in _ENGINES or text(call.func).endswith(".prepare")
+        if text(call.func) in ENGINES or text(call.func).endswith(".prepare")
     ]
     if not made:
         return None

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import text
 
 MODULATED = "torch.nn.LayerNorm.modulated"
@@ -24,7 +25,7 @@ def modulated_norms(statements: Sequence[ast.stmt]) -> ast.AST | None:
         if isinstance(node, ast.ClassDef):
             parameters, norms = _attributes(node)
             for method in (one for one in node.body if isinstance(one, ast.FunctionDef) and len(norms) >= _FEWEST):
-                called = {text(one.func) for one in ast.walk(method) if isinstance(one, ast.Call)}
+                called = {text(one.func) for one in nodes_in(method) if isinstance(one, ast.Call)}
                 if len(called & norms) >= _FEWEST:
                     found = next(_sliced(method, parameters), None)
                     if found is not None:
@@ -36,7 +37,7 @@ def _attributes(node: ast.ClassDef) -> tuple[set[str], set[str]]:
     """The parameters of a module, and its norms without weights of their own."""
     parameters: set[str] = set()
     norms: set[str] = set()
-    for one in ast.walk(node):
+    for one in nodes_in(node):
         match one:
             case ast.Assign(targets=[ast.Attribute() as target], value=ast.Call() as made):
                 name = text(made.func).rpartition(".")[2]
@@ -49,11 +50,11 @@ def _attributes(node: ast.ClassDef) -> tuple[set[str], set[str]]:
 
 def _sliced(method: ast.FunctionDef, parameters: set[str]) -> Iterator[ast.AST]:
     """Where a parameter, alone or with what is added to it, is cut into slices of which each has a name."""
-    for one in ast.walk(method):
+    for one in nodes_in(method):
         match one:
             case ast.Assign(
                 targets=[ast.Tuple(elts=names)], value=ast.Call(func=ast.Attribute(value=whole, attr=cut))
             ) if cut in _SLICES and len(names) >= 2 * _FEWEST:
-                mentioned = {text(part) for part in ast.walk(whole) if isinstance(part, ast.Attribute)}
+                mentioned = {text(part) for part in nodes_in(whole) if isinstance(part, ast.Attribute)}
                 if mentioned & parameters:
                     yield one
