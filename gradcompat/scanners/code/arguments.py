@@ -9,6 +9,7 @@ from typing import Any
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners.code.calls import Known, known
+from gradcompat.scanners.code.configuration_objects import source_of
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.configs.training_arguments import expanded, settled
 from gradcompat.scanners.key_mapping import fed
@@ -72,11 +73,8 @@ def argument(
     """An argument, and what is inside of it if it is a mapping."""
     value = names.literal(node, scope)
     at: ast.expr = node
-    if isinstance(node, ast.Name) and value is not UNKNOWN:
-        found = names.bindings(node.id, scope)
-        only = found[0][0] if found and len(found[0]) == 1 else None
-        if isinstance(only, (ast.Constant, ast.UnaryOp, ast.BinOp)):
-            at, spelling = only, f"{node.id} = {{}}"
+    if value is not UNKNOWN:
+        at, spelling = _origin(node, names, scope, spelling)
     # Of a mapping in a mapping only what is written there: names could multiply without end.
     followed = depth < _DEEPEST and (depth == 0 or not isinstance(node, ast.Name))
     inside = pairs(node, names, scope) if followed else None
@@ -85,6 +83,26 @@ def argument(
     yield Argument(name, value, at, spelling, node)
     for key, inner, written in inside or []:
         yield from argument(f"{name}.{key}", inner, names, scope, written, depth + 1)
+
+
+def _origin(node: ast.expr, names: Names, scope: Scope, spelling: str | None) -> tuple[ast.expr, str | None]:
+    """Where in the file a value is written, and how: ``GA = 8`` above ``gradient_accumulation_steps=GA``."""
+    at, within, written = node, scope, spelling
+    for _ in range(_DEEPEST):
+        if isinstance(at, (ast.Constant, ast.UnaryOp, ast.BinOp)):
+            return at, written
+        if isinstance(at, ast.Name):
+            found = names.bindings(at.id, within)
+            only = found[0][0] if found and len(found[0]) == 1 else None
+            if found and isinstance(only, ast.expr):
+                name = at.id
+                at, within, written = only, found[1], f"{name} = {{}}"
+                continue
+        source = source_of(at, names, within)
+        if source is None or source.names is not names:
+            break
+        at, within, written = source.node, source.scope, source.spelling
+    return node, spelling
 
 
 def pairs(node: ast.expr, names: Names, scope: Scope) -> list[tuple[str, ast.expr, str]] | None:

@@ -29,7 +29,6 @@ from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
 from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, shared_twice
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
 from gradcompat.scanners.code.findings import Findings
-from gradcompat.scanners.code.object_history import scope_of
 
 # Schedules that are of torch's LRScheduler, which ReduceLROnPlateau was not before it.
 _TORCHS_SCHEDULE = re.compile(
@@ -203,7 +202,7 @@ def _augmented(found: Findings) -> None:
         if any(name.startswith("albumentations.") for name in call.names)
     }
     for call, owner in places.items():
-        if ends_with_crop(call, owner.names, scope_of(call, owner.names)):
+        if ends_with_crop(call, owner.names, owner.names.scope_of(call)):
             found.symbols.setdefault("albumentations.Compose.ends_with_crop", owner.place(call))
     for call in copied_compositions([one.statements for one in everything], places):
         found.symbols.setdefault("albumentations.Compose.copied", places[call].place(call))

@@ -10,7 +10,6 @@ from gradcompat.scanners.code.arguments import Argument
 from gradcompat.scanners.code.calls import LOADER, LOADERS, STATEFUL_LOADERS
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import UNKNOWN
-from gradcompat.scanners.code.object_history import scope_of
 from gradcompat.scanners.code.option_defaults import is_option, named_option
 from gradcompat.scanners.code.own_loops import read_epochs
 from gradcompat.scanners.code.walk import Step
@@ -62,7 +61,7 @@ def repeated(found: Findings) -> None:
     if not found.is_driven_by("torch", "accelerate"):
         return
     for loop in found.names.nodes(ast.For):
-        if isinstance(loop, ast.For) and read_epochs(found, loop, scope_of(loop, found.names)):
+        if isinstance(loop, ast.For) and read_epochs(found, loop, found.names.scope_of(loop)):
             return
 
 
@@ -71,7 +70,7 @@ def _workers_of_option(found: Findings, calls: Sequence[ast.Call], *, others: in
     given = [word.value for call in calls for word in call.keywords if word.arg == "num_workers"]
     if not given or len(given) != others or len({ast.unparse(one) for one in given}) != 1:
         return False
-    scope = scope_of(given[0], found.names)
+    scope = found.names.scope_of(given[0])
     asked = is_option(given[0], found.names, scope)
     if asked not in found.options if asked is not None else named_option(given[0], found.names, scope) is None:
         return False

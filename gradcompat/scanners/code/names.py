@@ -16,9 +16,10 @@ from functools import cached_property
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from gradcompat.model.environment import Location
+from gradcompat.scanners.code.configuration_objects import source_of
 from gradcompat.scanners.code.regions import Region
 from gradcompat.scanners.code.syntax import children as children_of
-from gradcompat.scanners.code.syntax import nodes_in
+from gradcompat.scanners.code.syntax import is_on_lines_of, nodes_in
 
 # What is not a literal. None is one.
 UNKNOWN: Final = object()
@@ -168,12 +169,35 @@ class Names:
                         found.setdefault(name, set()).add(binding.name)
         return {name: frozenset(fulls) for name, fulls in found.items()}
 
+    @cached_property
+    def calls_by_name(self) -> Mapping[str, Sequence[ast.Call]]:
+        """The calls of plain names in the file, by these."""
+        found: dict[str, list[ast.Call]] = {}
+        for call in self.nodes(ast.Call):
+            if isinstance(call.func, ast.Name):
+                found.setdefault(call.func.id, []).append(call)
+        return found
+
+    @cached_property
+    def reads(self) -> Mapping[str, int]:
+        """How often the file reads each plain name."""
+        return Counter(node.id for node in self.nodes(ast.Name) if isinstance(node.ctx, ast.Load))
+
     def nodes(self, kind: type[_Node]) -> Sequence[_Node]:
         """Every node of one kind in the file, breadth first: detectors that look at whole files share one walk."""
         if not self._by_kind:
             for node in nodes_in(self.module.node):
                 self._by_kind.setdefault(type(node), []).append(node)
         return cast("Sequence[_Node]", self._by_kind.get(kind, ()))
+
+    def scope_of(self, node: ast.AST) -> Scope:
+        """The innermost function that a node stands in, by its lines."""
+        around = [
+            scope
+            for within, scope in self.scopes.items()
+            if isinstance(within, ast.FunctionDef) and is_on_lines_of(node, within)
+        ]
+        return max(around, key=lambda scope: getattr(scope.node, "lineno", 0), default=self.module)
 
     def as_program(self) -> Names:
         """The names of the same file where it is run itself; what was found out about them stays."""
@@ -371,6 +395,25 @@ class Names:
         if isinstance(binding, Imported):
             return (binding.name,)
         return self._resolved(binding, self.module, depth) if isinstance(binding, (ast.Name, ast.Attribute)) else ()
+
+    def exported(self, node: ast.AST, scope: Scope) -> tuple[Names, ast.expr] | None:
+        """What another module of the project binds a name to that an expression names, if it binds it once."""
+        found: list[tuple[Names, ast.expr]] = []
+        for name in self._resolved(node, scope, 1) if self.modules is not None else ():
+            owner, full = self, name
+            for _ in range(_MAX_ALIASES):
+                inner = None if owner.modules is None else owner.modules.find(full)
+                bound = inner[0]._exported(inner[1]) if inner is not None and inner[1] else []
+                if len(bound) != 1 or bound[0][2]:
+                    break
+                owner, binding = bound[0][0], bound[0][1]
+                if isinstance(binding, Imported):
+                    full = binding.name
+                    continue
+                if isinstance(binding, ast.expr) and not owner.rewritten:
+                    found.append((owner, binding))
+                break
+        return found[0] if len(found) == 1 else None
 
     def _exported(self, rest: str) -> list[tuple[Names, Binding, str]]:
         """What the first part of a dotted name is bound to at the top of this module, and what stands behind it."""
@@ -620,6 +663,8 @@ class Names:
                 found = self.bindings(name, scope)
                 if found is None and self.stars:
                     return self._member(node, scope, depth + 1)
+                if found is not None and found[0] == [None]:
+                    return self._kept(node, scope, depth + 1)
                 if found is None or self.rewritten or None in found[0] or len(found[0]) > _MAX_BINDINGS:
                     return UNKNOWN
                 if any(isinstance(hit, Imported) for hit in found[0]):
@@ -628,8 +673,16 @@ class Names:
                 moved = isinstance(value, list) and (name in scope.reordered or name in found[1].reordered)
                 return UNKNOWN if moved else value
             case ast.Attribute():
-                return self._member(node, scope, depth + 1)
+                value = self._member(node, scope, depth + 1)
+                return self._kept(node, scope, depth + 1) if value is UNKNOWN else value
+            case ast.Subscript() | ast.Call(func=ast.Attribute(attr="get")):
+                return self._kept(node, scope, depth + 1)
         return UNKNOWN
+
+    def _kept(self, node: ast.expr, scope: Scope, depth: int) -> Any:
+        """The value of an item, an attribute or a parameter."""
+        source = source_of(node, self, scope)
+        return UNKNOWN if source is None else source.names.literal(source.node, source.scope, depth)
 
     def _bound_literal(self, name: str, bindings: list[Binding], scope: Scope, depth: int) -> Any:
         """The value of a name that is bound once, or always to the same."""

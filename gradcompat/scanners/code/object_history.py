@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.regions import end, start
-from gradcompat.scanners.code.syntax import is_on_lines_of, last_name
+from gradcompat.scanners.code.syntax import last_name
 
 _DEEPEST = 20
 _MAX_BINDINGS = 20
@@ -113,7 +113,7 @@ def _given(name: str, scope: Scope, names: Names) -> Iterator[tuple[ast.AST, Sco
         if isinstance(node.func, ast.Name) and node.func.id == function.name:
             given = dict(zip(parameters, node.args, strict=False)) | {word.arg: word.value for word in node.keywords}
             if name in given:
-                yield given[name], scope_of(node, names)
+                yield given[name], names.scope_of(node)
 
 
 def is_left_none(name: str, scope: Scope, names: Names) -> bool:
@@ -148,13 +148,3 @@ def _may_give(call: ast.Call, name: str, place: int | None) -> bool:
     ):
         return True
     return place is not None and len(call.args) > place
-
-
-def scope_of(node: ast.AST, names: Names) -> Scope:
-    """The innermost function that a node stands in, by its lines."""
-    around = [
-        scope
-        for within, scope in names.scopes.items()
-        if isinstance(within, ast.FunctionDef) and is_on_lines_of(node, within)
-    ]
-    return max(around, key=lambda scope: getattr(scope.node, "lineno", 0), default=names.module)

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from gradcompat.scanners.code.configuration_objects import source_of
 from gradcompat.scanners.code.names import PARSING, UNKNOWN, Names, Scope
 from gradcompat.startup.lazy_dataclasses import dataclass
 
@@ -92,8 +93,13 @@ def named_option(node: ast.expr, names: Names, scope: Scope) -> Option | None:
     return Option(node.id, (node.id,), default, value, assigned=True)
 
 
-def is_option(node: ast.expr, names: Names, scope: Scope) -> str | None:
-    """The name of the option that ``args.steps`` reads, if the object is what a parser has parsed."""
+def is_option(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> str | None:
+    """The name of the option that ``args.steps`` reads, if the object is what a parser has parsed.
+
+    A name that is bound once to such an expression reads it as well: ``steps = int(args.steps)``.
+    """
+    if depth >= _DEEPEST:
+        return None
     match node:
         case ast.Attribute(value=ast.Name(id=owner), attr=name):
             found = names.bindings(owner, scope)
@@ -102,9 +108,24 @@ def is_option(node: ast.expr, names: Names, scope: Scope) -> str | None:
             passed_on = None in found[0] and (
                 _is_called_options(owner) or owner in found[1].parsed or _is_of_dataclass(owner, names, found[1])
             )
-            return name if passed_on or any(_is_parsed(one, names, found[1]) for one in found[0]) else None
+            if passed_on or any(_is_parsed(one, names, found[1]) for one in found[0]):
+                return name
+            source = source_of(node.value, names, scope) if found[0] == [None] else None
+            return name if source is not None and _is_parsed(source.node, source.names, source.scope) else None
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=owner), attr=name):
             return name if owner in _NAMESPACES else None
+        case ast.Attribute(value=ast.Call() as parsed, attr=name):
+            return name if _is_parsed(parsed, names, scope) else None
+        case ast.Subscript(value=ast.Name() as owner, slice=ast.Constant(value=str(name))):
+            return name if _is_parsed(owner, names, scope) else None
+        case ast.Call(func=ast.Name(id="int" | "float" | "str"), args=[inner], keywords=[]):
+            return is_option(inner, names, scope, depth + 1)
+        case ast.Name(id=alias):
+            found = names.bindings(alias, scope)
+            only = found[0][0] if found is not None and len(found[0]) == 1 else None
+            if found is None or not isinstance(only, (ast.Attribute, ast.Subscript, ast.Call, ast.Name)):
+                return None
+            return is_option(only, names, found[1], depth + 1)
     return None
 
 
@@ -131,8 +152,11 @@ def _is_parsed(binding: object, names: Names, scope: Scope, depth: int = 0) -> b
     match binding:
         case ast.Call(func=ast.Attribute(attr=method)) if method in PARSING:
             return True
-        case ast.Subscript(value=inner):
+        case ast.Subscript(value=inner) | ast.Call(func=ast.Name(id="vars"), args=[inner], keywords=[]):
             return _is_parsed(inner, names, scope, depth)
+        case ast.Name(id=name) if depth < _DEEPEST:
+            found = names.bindings(name, scope)
+            return found is not None and any(_is_parsed(one, names, found[1], depth + 1) for one in found[0])
         case ast.Call(func=called) if not CLIS.isdisjoint(names.resolve(called, scope)):
             return True
         case ast.Call(func=ast.Name() as called) if depth < _DEEPEST:

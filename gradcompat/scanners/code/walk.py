@@ -112,10 +112,12 @@ def taken(test: ast.expr, scope: Scope, names: Names) -> bool | None:
     match test:
         case ast.Compare() if asks_for_main(test):
             return not names.is_imported
-        case ast.Constant() | ast.Name() | ast.UnaryOp(op=ast.Not()):
+        case ast.Constant() | ast.Name() | ast.Attribute() | ast.Subscript() | ast.UnaryOp(op=ast.Not()):
             value = names.literal(test, scope)
             return bool(value) if isinstance(value, int) else None
-        case ast.Compare(left=ast.Name() as left, ops=[operator], comparators=[right]):
+        case ast.Compare(
+            left=(ast.Name() | ast.Attribute() | ast.Subscript()) as left, ops=[operator], comparators=[right]
+        ):
             return _compared(names.literal(left, scope), operator, names.literal(right, scope))
     return None
 

@@ -67,7 +67,7 @@ def test_a_parameter_has_its_default_unless_a_launch_gives_it(tmp_path: Path, pr
 @pytest.mark.parametrize(
     "program",
     [
-        f"{HEAD}def main(steps=8, seed=3):\n{PLAIN}main(4)\n",
+        f"{HEAD}def main(steps=8, seed=3):\n{PLAIN}main(4)\nmain(2)\n",
         f"{HEAD}import fire\ndef main(steps=8, seed=3):\n    steps = steps * 2\n{PLAIN}fire.Fire(main)\n",
         f"{HEAD}import click\n@click.command()\n@click.option('--steps', default=8, callback=twice)\n"
         f"def main(steps, seed):\n{PLAIN}main()\n",

@@ -76,6 +76,45 @@ def test_a_branch_that_passes_the_option_on_once_more_decides_nothing() -> None:
     assert [value for *_, value in values(other, key=key)] == [True, None]
 
 
+_PARSED = "args = parser.parse_args()\n"
+_READ = "args.gradient_accumulation_steps)).train()"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        ARGPARSE.replace("args.gradient", "parser.parse_args().gradient").replace(_PARSED, ""),
+        ARGPARSE.replace("Trainer(", "steps = args.gradient_accumulation_steps\nTrainer(").replace(
+            _READ, "steps)).train()"
+        ),
+        ARGPARSE.replace(_READ, "int(args.gradient_accumulation_steps))).train()"),
+        ARGPARSE.replace(_PARSED, "args = vars(parser.parse_args())\n").replace(
+            "args.gradient_accumulation_steps", 'args["gradient_accumulation_steps"]'
+        ),
+        ARGPARSE.replace("Trainer(", "def main(cfg):\n    Trainer(").replace("=args.", "=cfg.") + "main(args)\n",
+        ARGPARSE.replace("Trainer(", "def main(cfg):\n    Trainer(").replace("=args.", "=cfg.").replace(_PARSED, "")
+        + "main(parser.parse_args())\n",
+    ],
+)
+def test_an_option_is_read_by_another_name(program: str) -> None:
+    assert [value for *_, value in values(program)] == [8]
+    assert [value for *_, value in values(program, "python train.py --gradient_accumulation_steps 2\n")] == [2]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        ARGPARSE.replace("Trainer(", "steps = args.gradient_accumulation_steps\nsteps = 4 + x\nTrainer(").replace(
+            _READ, "steps)).train()"
+        ),
+        ARGPARSE.replace(_READ, "args.gradient_accumulation_steps * 2)).train()"),
+        ARGPARSE.replace("Trainer(", "def main(cfg):\n    Trainer(").replace("=args.", "=cfg.") + "main(other())\n",
+    ],
+)
+def test_what_is_more_than_the_option_is_not_its_default(program: str) -> None:
+    assert [value for *_, value in values(program)] == [None]
+
+
 @pytest.mark.parametrize(("program", "line"), [(ARGPARSE, 4), (DATACLASS, 5)])
 def test_the_default_counts_unless_the_command_line_overrides_it(program: str, line: int) -> None:
     default = [("train.py", line, 8)]

@@ -721,7 +721,7 @@ def test_workers_of_the_data_loaders(body: str, workers: int | None) -> None:
         ("try:\n    pass\nexcept E:\n    A(seed=7)", None),
         ("A(seed=f'{7}')", None),
         ("from config import Config\nA(seed=Config.SEED)", None),
-        ("class Config:\n    SEED = 7\nA(seed=Config.SEED)", None),
+        ("class Config:\n    SEED = 7\nA(seed=Config.SEED)", 7),
         ("A(seed=int('7'))", None),
         ("N = 7\nexec(open('x').read())\nA(seed=N)", None),
         ("N = 7\nvars()[name] = 8\nA(seed=N)", None),

@@ -6,7 +6,7 @@ import ast
 
 from gradcompat.scanners.code.models import makes_model
 from gradcompat.scanners.code.names import Names, Scope
-from gradcompat.scanners.code.object_history import calls_behind, scope_of
+from gradcompat.scanners.code.object_history import calls_behind
 from gradcompat.scanners.code.regions import start
 
 _DTYPES = {("torch.float16",): "float16", ("torch.half",): "float16", ("torch.bfloat16",): "bfloat16"}
@@ -45,7 +45,7 @@ def _is_prepared(halved: ast.Call, module: ast.Call, names: Names) -> bool:
     for node in names.nodes(ast.Call):
         match node:
             case ast.Call(func=ast.Attribute(attr="prepare", value=owner), args=args) if start(halved) < start(node):
-                within = scope_of(node, names)
+                within = names.scope_of(node)
                 if "accelerate.Accelerator" in names.type_of(owner, within):
                     behind = (one for given in args for one in calls_behind(given, names, within))
                     if any(one is halved or one is module for one in behind):

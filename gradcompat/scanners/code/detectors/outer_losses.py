@@ -6,7 +6,6 @@ import ast
 import re
 
 from gradcompat.scanners.code.names import Names, Scope
-from gradcompat.scanners.code.object_history import scope_of
 
 _OF_TORCH = re.compile(
     r"torch\.nn\.functional\.\w*(?:loss|cross_entropy|kl_div)\w*|torch\.nn\.(?:modules\.(?:\w+\.)*)?\w*Loss"
@@ -31,7 +30,7 @@ def _loss_of(call: ast.Call) -> ast.expr | None:
 
 
 def _is_outside(loss: ast.expr, names: Names) -> bool:
-    waiting: list[tuple[ast.AST, Scope]] = [(loss, scope_of(loss, names))]
+    waiting: list[tuple[ast.AST, Scope]] = [(loss, names.scope_of(loss))]
     met: set[ast.AST] = set()
     computed = False
     while waiting:

@@ -1,0 +1,414 @@
+"""Where a program keeps the values of its configuration: mappings, classes and their objects, parameters.
+
+``config["steps"]`` below ``config = {"steps": 8}``, ``CFG.steps``, ``config.steps`` below ``config = Config()``, and
+``steps`` of ``def train(steps)`` that is called once. What the file may set to something else, by whatever object, is
+not followed, and neither is what another module may give.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from gradcompat.scanners.code.names import Names, Scope
+
+_DEEPEST = 8
+# What a class of settings may derive from; pydantic's BaseSettings asks the environment, too.
+_BASES = frozenset({"abc.ABC", "pydantic.BaseModel", "typing.NamedTuple"})
+_DECORATORS = frozenset(
+    {"dataclasses.dataclass", "pydantic.dataclasses.dataclass", "attr.s", "attr.define", "attrs.define"}
+)
+_FIELDS = frozenset({"dataclasses.field", "pydantic.Field", "attr.ib", "attrs.field"})
+# What makes an object whose attributes are the keywords or the mapping that it is given.
+_NAMESPACES = frozenset(
+    {
+        *("types.SimpleNamespace", "argparse.Namespace", "easydict.EasyDict", "addict.Dict", "munch.Munch", "box.Box"),
+        *("omegaconf.OmegaConf.create", "ml_collections.ConfigDict", "ml_collections.config_dict.ConfigDict"),
+    }
+)
+_LAUNCHERS = frozenset({"accelerate.notebook_launcher", "accelerate.launchers.notebook_launcher"})
+
+
+class Source(NamedTuple):
+    """The expression that something has its value from.
+
+    Attributes:
+        node: the expression.
+        names: those of the module that it stands in.
+        scope: the names that hold there.
+        spelling: how it is written, with ``{}`` for the value; None where only the value stands there.
+    """
+
+    node: ast.expr
+    names: Names
+    scope: Scope
+    spelling: str | None
+
+
+def source_of(node: ast.AST, names: Names, scope: Scope, depth: int = 0) -> Source | None:
+    """What an item, an attribute or a parameter has its value from; None where that cannot be read off."""
+    if depth >= _DEEPEST or names.rewritten:
+        return None
+    match node:
+        case ast.Name(id=name):
+            return _given(name, names, scope)
+        case ast.Subscript(value=owner, slice=ast.Constant(value=str(key)), ctx=ast.Load()):
+            return _item(owner, key, names, scope, depth)
+        case ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[ast.Constant(value=str(key)), *_]):
+            return _item(owner, key, names, scope, depth)
+        case ast.Attribute(value=ast.Name() as owner, attr=key, ctx=ast.Load()) if owner.id != "self":
+            return _attribute(owner, key, names, scope, depth)
+        case ast.Attribute(value=ast.Subscript() | ast.Attribute(value=ast.Name()) as owner, attr=key, ctx=ast.Load()):
+            return _attribute(owner, key, names, scope, depth)
+    return None
+
+
+# Parameters
+
+
+def _given(name: str, names: Names, scope: Scope) -> Source | None:
+    """What the one call of a function gives for its parameter, or its default."""
+    found = names.bindings(name, scope)
+    if found is None or found[0] != [None] or names.is_imported:
+        return None
+    function, within = found[1].node, found[1].parent
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or within is not names.module:
+        return None
+    if function.decorator_list or names.module.names.get(function.name) != [function]:
+        return None
+    call = _only_call(function.name, names)
+    return None if call is None else _parameter(name, function.args, call, names, within)
+
+
+def _only_call(function: str, names: Names) -> ast.Call | None:
+    """The call that a function of the module is used in, if that is its only use."""
+    if names.reads[function] != 1:
+        return None
+    if function in names.calls_by_name:
+        return names.calls_by_name[function][0]
+    return _launched(function, names)
+
+
+def _launched(function: str, names: Names) -> ast.Call | None:
+    """``notebook_launcher(train, (config, model))`` as a call of ``train``."""
+    for calls in names.calls_by_name.values():
+        for call in calls:
+            match call:
+                case ast.Call(func=called, args=[ast.Name(id=started), *others], keywords=words):
+                    if started != function or _LAUNCHERS.isdisjoint(names.resolve(called, names.module)):
+                        continue
+                    given = others[0] if others else next((one.value for one in words if one.arg == "args"), None)
+                    given = _bound(given, names, names.module)
+                    if isinstance(given, ast.Tuple):
+                        made = ast.Call(func=call.args[0], args=given.elts, keywords=[])
+                        return ast.copy_location(made, call)
+    return None
+
+
+def _parameter(
+    name: str, parameters: ast.arguments, call: ast.Call, names: Names, defined_in: Scope, *, bound: int = 0
+) -> Source | None:
+    """What a call gives for a parameter, or its default.
+
+    Args:
+        name: the parameter.
+        parameters: all of the function's.
+        call: a call of the function.
+        names: those of the module that has both.
+        defined_in: the scope that the function stands in.
+        bound: how many of the first parameters no call gives, as ``self``.
+    """
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(word.arg is None for word in call.keywords):
+        return None
+    ordered = [*parameters.posonlyargs, *parameters.args]
+    positions = {one.arg: place - bound for place, one in enumerate(ordered)}
+    given = next((word.value for word in call.keywords if word.arg == name), None)
+    if given is not None:
+        return Source(given, names, names.scope_of(call), f"{name}={{}}")
+    if 0 <= positions.get(name, -1) < len(call.args):
+        return Source(call.args[positions[name]], names, names.scope_of(call), None)
+    defaults = dict(zip(reversed([one.arg for one in ordered]), reversed(parameters.defaults), strict=False))
+    for one, default in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True):
+        if default is not None:
+            defaults[one.arg] = default
+    return Source(defaults[name], names, defined_in, f"{name}={{}}") if name in defaults else None
+
+
+# Mappings
+
+
+def _item(owner: ast.expr, key: str, names: Names, scope: Scope, depth: int) -> Source | None:
+    """An entry of a mapping that is written out and that no statement of the file changes there."""
+    made = _made(owner, names, scope, depth)
+    if made is None or _is_item_set(_root(owner), key, names) or _is_item_set(_root(owner), key, made.names):
+        return None
+    return _entry(made, key)
+
+
+def _entry(made: Source, key: str) -> Source | None:
+    match made.node:
+        case ast.Dict(keys=keys, values=values):
+            if any(one is None for one in keys):
+                return None
+            found = [
+                value
+                for one, value in zip(keys, values, strict=True)
+                if isinstance(one, ast.Constant) and one.value == key
+            ]
+            return made._replace(node=found[-1], spelling=f'"{key}": {{}}') if found else None
+        case ast.Call(func=ast.Name(id="dict"), args=[], keywords=words):
+            if any(word.arg is None for word in words):
+                return None
+            found = [word.value for word in words if word.arg == key]
+            return made._replace(node=found[-1], spelling=f"{key}={{}}") if found else None
+    return None
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_item_set(root: str, key: str, names: Names) -> bool:
+    """May a statement of the file set that key of the mapping, or of one in it?"""
+    for store in names.stores:
+        match store:
+            case ast.Subscript(slice=ast.Constant(value=written)):
+                if written == key:
+                    return True
+            case ast.Subscript():
+                if _root(store) == root:
+                    return True
+    filled = (pair for scope in names.scopes.values() for pair in scope.filled.get(root, ()))
+    return any(name is None or name == key for name, _ in filled)
+
+
+# Classes and their objects
+
+
+def _attribute(owner: ast.expr, key: str, names: Names, scope: Scope, depth: int) -> Source | None:
+    """A field of a class of the project, of an object of one, or of a namespace."""
+    made = _made(owner, names, scope, depth)
+    if made is None:
+        return None
+    defined: ast.AST | None = None
+    call: ast.Call | None = None
+    found: Source | None = None
+    match made.node:
+        case ast.Dict():  # in a namespace: an attribute of a mapping itself has no value here
+            found = _entry(made, key)
+        case ast.Call(func=called) if _NAMESPACES.intersection(made.names.resolve(called, made.scope)):
+            found = _in_namespace(made, key)
+        case ast.Call(func=called):
+            call = made.node
+            of_class = made.names.definition(called, made.scope)
+            defined = None if of_class is None else of_class[1]
+        case ast.Name() | ast.Attribute():
+            of_class = made.names.definition(made.node, made.scope)
+            defined = None if of_class is None else of_class[1]
+    if isinstance(defined, ast.ClassDef) and of_class is not None:
+        found = _field(defined, key, of_class[0], of_class[2], call, made)
+    if found is None or any(_is_attribute_set(key, one) for one in {names, made.names, found.names}):
+        return None
+    return found
+
+
+def _in_namespace(made: Source, key: str) -> Source | None:
+    match made.node:
+        case ast.Call(args=[ast.Dict() as mapping], keywords=[]):
+            return _entry(made._replace(node=mapping), key)
+        case ast.Call(args=[], keywords=words) if all(word.arg is not None for word in words):
+            value = next((word.value for word in words if word.arg == key), None)
+            return None if value is None else made._replace(node=value, spelling=f"{key}={{}}")
+    return None
+
+
+def _field(
+    own: ast.ClassDef, key: str, names: Names, scope: Scope, call: ast.Call | None, made: Source, depth: int = 0
+) -> Source | None:
+    """A field of a class, as the call that makes an object of it gives it, or its default."""
+    written = (one.func if isinstance(one, ast.Call) else one for one in own.decorator_list)
+    decorators = [names.resolve(one, scope) for one in written]
+    if not _are_plain(own.bases, names, scope, depth):
+        return None
+    if depth >= _DEEPEST or own.keywords or any(len(one) != 1 or one[0] not in _DECORATORS for one in decorators):
+        return None
+    constructor = _method(own, "__init__")
+    values = [value for name, value in _assigned(own) if name == key]
+    if constructor is not None and not values:
+        return _of_constructor(own, constructor, key, names, scope, call, made)
+    if names.scopes[own].attributes.get(key):
+        return None
+    if call is not None:
+        given = next((word.value for word in call.keywords if word.arg == key), None)
+        if given is not None:
+            return made._replace(node=given, spelling=f"{key}={{}}")
+        if call.args or any(word.arg is None for word in call.keywords):
+            return None
+    if len(values) == 1:
+        value = _default(values[0], names, scope)
+        return None if value is None else Source(value, names, names.scopes[own], f"{key} = {{}}")
+    for base in own.bases if not values else ():
+        defined = names.definition(base, scope)
+        if defined is not None and isinstance(defined[1], ast.ClassDef):
+            found = _field(defined[1], key, defined[0], defined[2], call, made, depth + 1)
+            if found is not None:
+                return found
+    return None
+
+
+def _are_plain(bases: list[ast.expr], names: Names, scope: Scope, depth: int) -> bool:
+    """Does a class derive from nothing that fills its fields? Of one of the project that is asked again."""
+    for base in bases:
+        if isinstance(base, ast.Name) and base.id == "object":
+            continue
+        defined = names.definition(base, scope) if depth < _DEEPEST else None
+        if defined is None and _BASES.isdisjoint(names.resolve(base, scope)):
+            return False
+        if defined is not None and not (
+            isinstance(defined[1], ast.ClassDef) and _are_plain(defined[1].bases, defined[0], defined[2], depth + 1)
+        ):
+            return False
+    return True
+
+
+def _of_constructor(
+    own: ast.ClassDef,
+    constructor: ast.FunctionDef,
+    key: str,
+    names: Names,
+    scope: Scope,
+    call: ast.Call | None,
+    made: Source,
+) -> Source | None:
+    """What the constructor alone sets: ``self.steps = 8``, or what it is given."""
+    values = names.scopes[own].attributes.get(key, [])
+    if call is None or own.bases or len(values) != 1 or not isinstance(values[0], ast.expr):
+        return None
+    inner = names.scopes[constructor]
+    value = values[0]
+    if not any(value is one.value for one in constructor.body if isinstance(one, (ast.Assign, ast.AnnAssign))):
+        return None
+    if isinstance(value, ast.Name) and inner.names.get(value.id) == [None]:
+        if made.names is not names:
+            return None
+        return _parameter(value.id, constructor.args, call, names, scope, bound=1)
+    return Source(value, names, inner, f"self.{key} = {{}}")
+
+
+def _method(own: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    return next((one for one in own.body if isinstance(one, ast.FunctionDef) and one.name == name), None)
+
+
+def _assigned(own: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
+    """The names that the body of a class binds, with what they are bound to; in a branch to what cannot be read."""
+    for statement in own.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                yield name, value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                yield name, value
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name, ast.Constant(value=...)
+            case ast.AnnAssign() | ast.Expr() | ast.Pass():
+                continue
+            case _:
+                for inner in ast.walk(statement):
+                    if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                        yield inner.id, ast.Constant(value=...)
+
+
+def _default(value: ast.expr, names: Names, scope: Scope) -> ast.expr | None:
+    """The default of a field: ``8``, ``field(default=8)``; None where it is made anew for each object."""
+    match value:
+        case ast.Constant(value=written) if written is ...:
+            return None
+        case ast.Call(func=called, args=given, keywords=words) if _FIELDS.intersection(names.resolve(called, scope)):
+            return next((word.value for word in words if word.arg == "default"), given[0] if given else None)
+    return value
+
+
+def _is_attribute_set(key: str, names: Names) -> bool:
+    """May a statement of the file set an attribute of that name, of another object than the one whose method it is?"""
+    for store in names.stores:
+        match store:
+            case ast.Attribute(value=ast.Name(id="self")):
+                continue
+            case ast.Attribute(attr=written) if written == key:
+                return True
+            case ast.Call(args=[_, name, *_]) if not isinstance(name, ast.Constant) or name.value == key:
+                return True
+    return False
+
+
+# What an expression stands for
+
+
+def _made(node: ast.expr, names: Names, scope: Scope, depth: int) -> Source | None:
+    """The mapping, the call or the class that an expression stands for."""
+    found = Source(node, names, scope, None)
+    for _ in range(_DEEPEST):
+        match found.node:
+            case ast.Call(func=ast.Name() | ast.Attribute()) if not _is_get(found.node):
+                further = _returned(found)
+                if further is None:
+                    return found
+            case ast.Dict():
+                return found
+            case ast.Name(id=name):
+                bound = found.names.bindings(name, found.scope)
+                if bound is None or len(bound[0]) != 1:
+                    return None
+                value = bound[0][0]
+                if isinstance(value, ast.ClassDef):
+                    return found
+                if isinstance(value, ast.expr):
+                    found = found._replace(node=value, scope=bound[1])
+                    continue
+                further = _imported(found) if value is not None else source_of(found.node, found.names, found.scope)
+            case ast.Subscript() | ast.Attribute() | ast.Call():
+                further = source_of(found.node, found.names, found.scope, depth + 1) or _imported(found)
+            case _:
+                return None
+        if further is None:
+            return None
+        if further.node is found.node:
+            return found
+        found = further
+    return None
+
+
+def _is_get(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
+
+
+def _returned(found: Source) -> Source | None:
+    """What a function of the project returns that has one way to its end."""
+    called = found.node.func if isinstance(found.node, ast.Call) else None
+    defined = None if called is None else found.names.definition(called, found.scope)
+    if defined is None or not isinstance(defined[1], ast.FunctionDef) or defined[1].decorator_list:
+        return None
+    returns = [one for one in ast.walk(defined[1]) if isinstance(one, ast.Return)]
+    if len(returns) != 1 or returns[0] not in defined[1].body or returns[0].value is None:
+        return None
+    return Source(returns[0].value, defined[0], defined[0].scopes[defined[1]], None)
+
+
+def _imported(found: Source) -> Source | None:
+    """A class or an object of another module of the project, which binds its name once."""
+    if found.names.definition(found.node, found.scope) is not None:
+        return found
+    bound = found.names.exported(found.node, found.scope)
+    return None if bound is None else Source(bound[1], bound[0], bound[0].module, None)
+
+
+def _bound(node: ast.expr | None, names: Names, scope: Scope) -> ast.expr | None:
+    """What a name is bound to, if that is one expression; of every other expression itself."""
+    if not isinstance(node, ast.Name):
+        return node
+    found = names.bindings(node.id, scope)
+    only = found[0][0] if found is not None and len(found[0]) == 1 else None
+    return only if isinstance(only, ast.expr) else None

@@ -1,0 +1,160 @@
+"""Values that a program keeps in mappings, in classes and their objects, and in parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradcompat.files.root import root_of_folder
+from gradcompat.formats.document import Document, read_document
+from gradcompat.model.environment import SettingValue
+from gradcompat.scanners.code import python_code
+
+KEY = "training.gradient_accumulation_steps"
+HEAD = "from transformers import TrainingArguments\n"
+USE = "TrainingArguments('out', gradient_accumulation_steps={})\n"
+
+
+def steps(program: str) -> tuple[SettingValue | None, int | None, str | None]:
+    """The value, the line that it stands in, and how it is written there."""
+    settings = python_code.scan(Document("train.py", HEAD + program)).settings
+    (found,) = [one for one in settings if one.key == KEY]
+    return found.value, found.location.line, found.spelling
+
+
+def values(folder: Path, name: str) -> list[SettingValue | None]:
+    """What a program in a folder with others says."""
+    settings = python_code.scan(read_document(folder / name, name, root_of_folder(folder, "."))).settings
+    return [one.value for one in settings if one.key == KEY]
+
+
+@pytest.mark.parametrize(
+    ("program", "line", "spelling"),
+    [
+        ("config = {'steps': 8}\n" + USE.format("config['steps']"), 2, '"steps": {}'),
+        ("config = {'steps': 8}\n" + USE.format("config.get('steps', 1)"), 2, '"steps": {}'),
+        ("config = dict(steps=8)\n" + USE.format("config['steps']"), 2, "steps={}"),
+        ("config = {'train': {'steps': 8}}\n" + USE.format("config['train']['steps']"), 2, '"steps": {}'),
+        ("N = 8\nconfig = {'steps': N}\n" + USE.format("config['steps']"), 2, "N = {}"),
+        ("class CFG:\n    steps = 8\n" + USE.format("CFG.steps"), 3, "steps = {}"),
+        ("class CFG:\n    steps: int = 8\nconfig = CFG()\n" + USE.format("config.steps"), 3, "steps = {}"),
+        ("class CFG:\n    steps = 2\nconfig = CFG(steps=8)\n" + USE.format("config.steps"), 4, "steps={}"),
+        ("class A:\n    steps = 8\nclass B(A):\n    lr = 1\nc = B()\n" + USE.format("c.steps"), 3, "steps = {}"),
+        (
+            "from dataclasses import dataclass, field\n@dataclass\nclass CFG:\n    steps: int = field(default=8)\n"
+            "config = CFG()\n" + USE.format("config.steps"),
+            5,
+            "steps = {}",
+        ),
+        (
+            "class CFG:\n    def __init__(self):\n        self.steps = 8\nconfig = CFG()\n"
+            + USE.format("config.steps"),
+            4,
+            "self.steps = {}",
+        ),
+        (
+            "class CFG:\n    def __init__(self, lr, steps=2):\n        self.steps = steps\nconfig = CFG(1, 8)\n"
+            + USE.format("config.steps"),
+            5,
+            None,
+        ),
+        (
+            "from types import SimpleNamespace\nconfig = SimpleNamespace(steps=8)\n" + USE.format("config.steps"),
+            3,
+            "steps={}",
+        ),
+        (
+            "from omegaconf import OmegaConf\nconfig = OmegaConf.create({'train': {'steps': 8}})\n"
+            + USE.format("config.train.steps"),
+            3,
+            '"steps": {}',
+        ),
+        ("def train(steps):\n    " + USE.format("steps") + "train(8)\n", 4, None),
+        ("def train(steps=8):\n    " + USE.format("steps") + "train()\n", 2, "steps={}"),
+        ("def train(*, steps):\n    " + USE.format("steps") + "train(steps=8)\n", 4, "steps={}"),
+        ("def train(c):\n    " + USE.format("c['steps']") + "config = {'steps': 8}\ntrain(config)\n", 4, '"steps": {}'),
+        ("def config():\n    return {'steps': 8}\nc = config()\n" + USE.format("c['steps']"), 3, '"steps": {}'),
+        (
+            "from accelerate import notebook_launcher\ndef train(lr, steps):\n    "
+            + USE.format("steps")
+            + "args = (1, 8)\nnotebook_launcher(train, args, num_processes=2)\n",
+            5,
+            None,
+        ),
+    ],
+)
+def test_a_value_is_followed_to_where_it_stands(program: str, line: int, spelling: str | None) -> None:
+    assert steps(program) == (8, line, spelling)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "config = {'steps': 8}\nconfig['steps'] = 4\n" + USE.format("config['steps']"),
+        "config = {'steps': 8}\nfor key in keys:\n    config[key] = 4\n" + USE.format("config['steps']"),
+        "config = {'steps': 8}\nconfig.update(read())\n" + USE.format("config['steps']"),
+        "config = {'steps': 8}\nconfig = read()\n" + USE.format("config['steps']"),
+        "config = {'steps': 8, **read()}\n" + USE.format("config['steps']"),
+        "config = {'t': {'steps': 8}}\nother = config['t']\nother['steps'] = 4\n" + USE.format("config['t']['steps']"),
+        "class CFG:\n    steps = 8\nCFG.steps = 4\n" + USE.format("CFG.steps"),
+        "class CFG:\n    steps = 8\n    def more(self):\n        self.steps = 4\nc = CFG()\n" + USE.format("c.steps"),
+        "class CFG:\n    steps = 8\nfor name in names:\n    setattr(CFG, name, 4)\n" + USE.format("CFG.steps"),
+        "class CFG:\n    if large:\n        steps = 8\n    else:\n        steps = 8 + x\n" + USE.format("CFG.steps"),
+        "class CFG:\n    @property\n    def steps(self):\n        return 8\nc = CFG()\n" + USE.format("c.steps"),
+        "from pydantic_settings import BaseSettings\nclass CFG(BaseSettings):\n    steps: int = 8\nc = CFG()\n"
+        + USE.format("c.steps"),
+        "from pydantic_settings import BaseSettings\nclass CFG(BaseSettings):\n    lr: int = 8\nc = CFG()\n"
+        + USE.format("c.steps"),
+        "class CFG:\n    steps = 8\nc = CFG(**read())\n" + USE.format("c.steps"),
+        "class CFG:\n    def __init__(self):\n        if large:\n            self.steps = 8\nc = CFG()\n"
+        + USE.format("c.steps"),
+        "def train(steps):\n    " + USE.format("steps") + "train(8)\ntrain(4)\n",
+        "def train(steps=8):\n    " + USE.format("steps") + "train(*read())\n",
+        "def train(steps=8):\n    " + USE.format("steps") + "train()\npool.map(train, names)\n",
+        "def train(steps=8):\n    " + USE.format("steps") + "pool.map(train, names)\n",
+        "@command\ndef train(steps=8):\n    " + USE.format("steps") + "train()\n",
+        "def train(steps):\n    steps += 1\n    " + USE.format("steps") + "train(8)\n",
+        "def train(steps):\n    " + USE.format("steps") + "for n in (4, 8):\n    train(n)\n",
+        "def config():\n    if large:\n        return {'steps': 4}\n    return {'steps': 8}\nc = config()\n"
+        + USE.format("c['steps']"),
+        "def train(steps):\n    " + USE.format("steps") + "    train(steps)\n",
+    ],
+)
+def test_what_may_be_set_elsewhere_is_not_followed(program: str) -> None:
+    assert steps(program)[0] is None
+
+
+@pytest.mark.parametrize(
+    ("module", "program"),
+    [
+        ("class CFG:\n    steps = 8\n", "from settings import CFG\n" + USE.format("CFG.steps")),
+        ("class CFG:\n    steps = 8\n", "import settings\n" + USE.format("settings.CFG.steps")),
+        ("class CFG:\n    steps = 8\ncfg = CFG()\n", "from settings import cfg\n" + USE.format("cfg.steps")),
+        ("config = {'steps': 8}\n", "from settings import config\n" + USE.format("config['steps']")),
+        (
+            "def config():\n    return {'steps': 8}\n",
+            "from settings import config\nc = config()\n" + USE.format("c['steps']"),
+        ),
+    ],
+)
+def test_a_value_of_another_module_counts(tmp_path: Path, module: str, program: str) -> None:
+    (tmp_path / "settings.py").write_text(module, "utf-8")
+    (tmp_path / "train.py").write_text(HEAD + program, "utf-8")
+    assert values(tmp_path, "train.py") == [8]
+    (tmp_path / "settings.py").write_text(module + "CFG.steps = config['steps'] = config.steps = x\n", "utf-8")
+    assert values(tmp_path, "train.py") == [None]
+
+
+def test_a_function_of_a_module_that_others_import_may_be_given_something_else(tmp_path: Path) -> None:
+    """Its own call is of no account there: it stands where the module is run itself."""
+    module = HEAD + "def train(steps):\n    " + USE.format("steps") + "if __name__ == '__main__':\n    train(8)\n"
+    (tmp_path / "module.py").write_text(module, "utf-8")
+    (tmp_path / "train.py").write_text("from module import train\ntrain(4)\n", "utf-8")
+    assert values(tmp_path, "train.py") == [None]
+    assert values(tmp_path, "module.py") == [8]
+
+
+def test_a_branch_that_a_class_of_settings_decides_is_decided() -> None:
+    program = "class CFG:\n    large = False\nif CFG.large:\n    " + USE.format("4") + "else:\n    " + USE.format("8")
+    assert steps(program)[0] == 8
