@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners.code.calls import Known, known
-from gradcompat.scanners.code.configuration_objects import source_of
+from gradcompat.scanners.code.configuration_objects import fields_of, is_item_set, source_of
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.configs.training_arguments import expanded, settled
 from gradcompat.scanners.key_mapping import fed
-from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 # Where a node stands in the file.
 Place = Callable[[ast.AST], Location]
@@ -21,6 +21,8 @@ Place = Callable[[ast.AST], Location]
 _LONGEST = 1000
 _MOST = 1000
 _DEEPEST = 4
+# What makes a mapping of an object of a dataclass.
+_AS_MAPPING = frozenset({"dataclasses.asdict", "attr.asdict", "attrs.asdict"})
 # What is on where a list is given.
 _COLLECTED = frozenset({"peft.trainable_tokens", "peft.modules_to_save", "peft.target_parameters"})
 
@@ -62,8 +64,8 @@ def arguments(
         inside = pairs(keyword.value, names, scope)
         if inside is None:
             unread.append(keyword.value)
-        for name, value, spelling in inside or []:
-            found += argument(name, value, names, scope, spelling)
+        for pair in inside or []:
+            found += _inner(pair.key, pair, names, keyword.value, 0)
     return found, unread
 
 
@@ -81,8 +83,14 @@ def argument(
     if inside is not None and value is UNKNOWN:
         value = {}  # of what is not literal in it, its own arguments say so
     yield Argument(name, value, at, spelling, node)
-    for key, inner, written in inside or []:
-        yield from argument(f"{name}.{key}", inner, names, scope, written, depth + 1)
+    for pair in inside or []:
+        yield from _inner(f"{name}.{pair.key}", pair, names, node, depth + 1)
+
+
+def _inner(name: str, pair: Pair, names: Names, given: ast.expr, depth: int) -> Iterator[Argument]:
+    """What a key of a mapping says; one that stands in another module does so where the mapping is given."""
+    for one in argument(name, pair.node, pair.names, pair.scope, pair.spelling, depth):
+        yield one if pair.names is names else replace(one, node=given, spelling=None, given=given)
 
 
 def _origin(node: ast.expr, names: Names, scope: Scope, spelling: str | None) -> tuple[ast.expr, str | None]:
@@ -105,32 +113,119 @@ def _origin(node: ast.expr, names: Names, scope: Scope, spelling: str | None) ->
     return node, spelling
 
 
-def pairs(node: ast.expr, names: Names, scope: Scope) -> list[tuple[str, ast.expr, str]] | None:
-    """The keys of a mapping that is written out, ``{…}`` or ``dict(…)``, where it is or where it is bound.
+class Pair(NamedTuple):
+    """A key of a mapping.
 
-    One that is bound may be filled by statements: ``options["precision"] = "bf16-mixed"``.
+    Attributes:
+        key: the key.
+        node: its value.
+        spelling: how it is written, with ``{}`` for the value.
+        names: those of the module that the value stands in.
+        scope: the names that hold there.
     """
-    if isinstance(node, ast.Name):
-        found = names.bindings(node.id, scope)
-        only = found[0][0] if found and len(found[0]) == 1 else None
-        if found is None or not isinstance(only, (ast.Dict, ast.Call)):
-            return None
-        written, filled = _written(only), _filled(node, found[1])
-        if written is None or filled is None:
-            return None
-        return list({key: (key, value, spelling) for key, value, spelling in (*written, *filled)}.values())
-    return _written(node)
+
+    key: str
+    node: ast.expr
+    spelling: str
+    names: Names
+    scope: Scope
 
 
-def _filled(name: ast.Name, scope: Scope) -> list[tuple[str, ast.expr, str]] | None:
+def pairs(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> list[Pair] | None:
+    """The keys of a mapping that is written out, where it is or where it is bound; None of another one.
+
+    ``{…, **others}``, ``dict(…)``, ``first | second``, ``asdict(config)`` of a dataclass of the project, or what holds
+    one. One that is bound may be filled by statements: ``options["precision"] = "bf16-mixed"``.
+    """
+    if depth >= _DEEPEST:
+        return None
+    found = _pairs(node, names, scope, depth)
+    if found is None or len(found) > _MOST:
+        return None
+    return list({pair.key: pair for pair in found}.values())
+
+
+def _pairs(node: ast.expr, names: Names, scope: Scope, depth: int) -> list[Pair] | None:
+    match node:
+        case ast.Name(id=name):
+            bound = names.bindings(name, scope)
+            only = bound[0][0] if bound and len(bound[0]) == 1 else None
+            if bound is None or not isinstance(only, ast.expr):
+                return _held(node, names, scope, depth)
+            written, filled = pairs(only, names, bound[1], depth + 1), _filled(node, names, bound[1])
+            return None if written is None or filled is None else [*written, *filled]
+        case ast.Dict(keys=keys, values=values) if len(keys) <= _MOST:
+            return _joined(_entry(key, value, names, scope, depth) for key, value in zip(keys, values, strict=True))
+        case ast.Call(func=ast.Name(id="dict"), args=args, keywords=words) if len(args) <= 1:
+            given = (pairs(one, names, scope, depth + 1) for one in args)
+            return _joined((*given, *(_keyword(word, names, scope, depth) for word in words)))
+        case ast.BinOp(op=ast.BitOr(), left=left, right=right):
+            return _joined((pairs(left, names, scope, depth + 1), pairs(right, names, scope, depth + 1)))
+        case ast.Call(func=called, args=[held], keywords=[]) if _AS_MAPPING.intersection(names.resolve(called, scope)):
+            return _fields(held, names, scope)
+        case ast.Subscript() | ast.Attribute() | ast.Call():
+            return _held(node, names, scope, depth)
+    return None
+
+
+def _joined(parts: Iterable[list[Pair] | None]) -> list[Pair] | None:
+    """The parts of a mapping one after the other; None if one of them is not written out."""
+    found: list[Pair] = []
+    for part in parts:
+        if part is None:
+            return None
+        found += part
+    return found
+
+
+def _entry(key: ast.expr | None, value: ast.expr, names: Names, scope: Scope, depth: int) -> list[Pair] | None:
+    match key:
+        case None:
+            return pairs(value, names, scope, depth + 1)
+        case ast.Constant(value=str(written)):
+            return [Pair(written, value, f'"{written}": {{}}', names, scope)]
+    return None
+
+
+def _keyword(word: ast.keyword, names: Names, scope: Scope, depth: int) -> list[Pair] | None:
+    if word.arg is None:
+        return pairs(word.value, names, scope, depth + 1)
+    return [Pair(word.arg, word.value, f"{word.arg}={{}}", names, scope)]
+
+
+def _held(node: ast.expr, names: Names, scope: Scope, depth: int) -> list[Pair] | None:
+    """The keys of a mapping that another mapping, an object or a parameter holds, and that is not filled by halves."""
+    source = source_of(node, names, scope)
+    found = None if source is None else pairs(source.node, source.names, source.scope, depth + 1)
+    if source is None or found is None:
+        return None
+    owners = {names, source.names}
+    return None if any(is_item_set("", pair.key, owner) for pair in found for owner in owners) else found
+
+
+def _fields(held: ast.expr, names: Names, scope: Scope) -> list[Pair] | None:
+    """The fields of an object of a dataclass of the project."""
+    found: list[Pair] = []
+    for name in fields_of(held, names, scope):
+        read = ast.copy_location(ast.Attribute(value=held, attr=name, ctx=ast.Load()), held)
+        source = source_of(read, names, scope)
+        if source is None:
+            found.append(Pair(name, read, f"{name} = {{}}", names, scope))
+        else:
+            found.append(Pair(name, source.node, source.spelling or f"{name}={{}}", source.names, source.scope))
+    return found or None
+
+
+def _filled(name: ast.Name, names: Names, scope: Scope) -> list[Pair] | None:
     """What statements put into a mapping before it is used; None where a key is not written out."""
     put = [(key, value) for key, value in scope.filled.get(name.id, ())[:_MOST] if value.lineno <= name.lineno]
     always = {id(part) for part in _always(scope.node)} if put else frozenset()
-    filled: list[tuple[str, ast.expr, str]] = []
+    filled: list[Pair] = []
     for key, value in put:
         if key is None:
             return None
-        filled.append((key, value if id(value) in always else _sometimes(value), f'{name.id}["{key}"] = {{}}'))
+        given = value if id(value) in always else _sometimes(value)
+        filled.append(Pair(key, given, f'{name.id}["{key}"] = {{}}', names, scope))
     return filled
 
 
@@ -152,21 +247,6 @@ def _sometimes(value: ast.expr) -> ast.expr:
 def is_sometimes(value: ast.expr) -> bool:
     """Is it the value of a key that a mapping has or has not?"""
     return isinstance(value, ast.IfExp) and isinstance(value.test, ast.Constant) and value.test.value is ...
-
-
-def _written(node: ast.expr) -> list[tuple[str, ast.expr, str]] | None:
-    match node:
-        case ast.Dict(keys=keys, values=values) if len(keys) <= _MOST:
-            written = [
-                (key.value, value, f'"{key.value}": {{}}')
-                for key, value in zip(keys, values, strict=True)
-                if isinstance(key, ast.Constant) and isinstance(key.value, str)
-            ]
-            return written if len(written) == len(keys) else None
-        case ast.Call(func=ast.Name(id="dict"), args=[], keywords=words):
-            if all(word.arg is not None for word in words):
-                return [(word.arg or "", word.value, f"{word.arg}={{}}") for word in words]
-    return None
 
 
 def said(

@@ -153,9 +153,9 @@ def _extracts_adapter(node: ast.AST, found: Findings, step: Step) -> bool:
 
 def special_tokens(found: Findings, step: Step, call: ast.Call) -> None:
     """``tokenizer.add_special_tokens({"pad_token": "[PAD]"})``."""
-    for key, value, _ in pairs(call.args[0], found.names, step.scope) or [] if call.args else []:
-        if key == "pad_token":
-            _pad_token(found, step, key, value, found.names.literal(value, step.scope))
+    for pair in pairs(call.args[0], found.names, step.scope) or [] if call.args else []:
+        if pair.key == "pad_token":
+            _pad_token(found, step, pair.key, pair.node, pair.names.literal(pair.node, pair.scope))
 
 
 def _pad_token(found: Findings, step: Step, name: str, value: ast.expr, literal: Any) -> None:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import cast
 
 from gradcompat.redaction import redact
-from gradcompat.scanners.code.arguments import is_sometimes, pairs
+from gradcompat.scanners.code.arguments import Pair, is_sometimes, pairs
 from gradcompat.scanners.code.file_endings import file_ending
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.object_history import is_left_none
@@ -64,9 +64,9 @@ def call_lines(
             named[word.arg] = given.named(word.arg, word.value)
             continue
         inside = pairs(word.value, names, scope)
-        always = [(name, value) for name, value, _ in inside or () if not is_sometimes(value)]
+        always = [pair for pair in inside or () if not is_sometimes(pair.node)]
         whole = whole and inside is not None and len(always) == len(inside)
-        named |= {name: given.named(name, value) for name, value in always if name.isidentifier()}
+        named |= {pair.key: given.within(pair).named(pair.key, pair.node) for pair in always if pair.key.isidentifier()}
     for name in wanted:
         yield str(Call(name, tuple(positional), named, whole))
 
@@ -77,6 +77,14 @@ class _Given:
     def __init__(self, names: Names, scope: Scope, options: Mapping[str, Option]) -> None:
         self._names, self._scope, self._options = names, scope, options
         self._unread: dict[str, str] = {}
+
+    def within(self, pair: Pair) -> _Given:
+        """The values of the same call that stand elsewhere."""
+        if pair.names is self._names and pair.scope is self._scope:
+            return self
+        other = _Given(pair.names, pair.scope, self._options)
+        other._unread = self._unread
+        return other
 
     def named(self, name: str, node: ast.expr, depth: int = 0) -> Value:
         value = self.value(node, depth)
@@ -92,7 +100,7 @@ class _Given:
         # Of a mapping in a mapping only what is written there: names could multiply without end.
         inside = pairs(node, self._names, self._scope) if depth == 0 or isinstance(node, ast.Dict) else None
         if inside is not None and len(inside) <= _MOST:
-            return {name: self.named(name, one, depth + 1) for name, one, _ in inside}
+            return {pair.key: self.within(pair).named(pair.key, pair.node, depth + 1) for pair in inside}
         if depth == 0 and isinstance(node, ast.Name) and is_left_none(node.id, self._scope, self._names):
             return None
         option = self._option(node) if depth == 0 else None
@@ -103,15 +111,10 @@ class _Given:
         return hidden if ending is None else Ending.of(ending, int(hidden.name[1:]))
 
     def _option(self, node: ast.expr) -> OptionValue | None:
-        """An option, or the name that its value alone is bound to."""
+        """An option, by whatever name."""
         option = named_option(node, self._names, self._scope)
         if option is not None and option.assigned:
             return None  # by a file, too, which is not read
-        if option is None and isinstance(node, ast.Name):
-            bound = self._names.bindings(node.id, self._scope)
-            if bound is None or len(bound[0]) != 1 or not isinstance(bound[0][0], ast.Attribute):
-                return None
-            node = bound[0][0]
         option = option or self._options.get(is_option(node, self._names, self._scope) or "")
         known = option is not None and (option.default is UNKNOWN or _is_simple(option.default))
         if option is None or not known or any(map(SECRET.search, option.flags)):

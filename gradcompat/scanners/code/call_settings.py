@@ -124,8 +124,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         said, value = (found.names.literal(one, step.scope) for one in call.args)
         variable(found, step, said, value, call)
     elif name == "os.environ.update":
-        for key, value, _ in (pair for one in call.args for pair in pairs(one, found.names, step.scope) or ()):
-            variable(found, step, key, found.names.literal(value, step.scope), call)
+        for pair in (pair for one in call.args for pair in pairs(one, found.names, step.scope) or ()):
+            variable(found, step, pair.key, pair.names.literal(pair.node, pair.scope), call)
         for word in call.keywords:
             variable(found, step, word.arg, found.names.literal(word.value, step.scope), call)
     elif name == "torch.device" and [found.names.literal(one, step.scope) for one in call.args] == ["mps"]:

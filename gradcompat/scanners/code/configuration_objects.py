@@ -54,15 +54,38 @@ def source_of(node: ast.AST, names: Names, scope: Scope, depth: int = 0) -> Sour
     match node:
         case ast.Name(id=name):
             return _given(name, names, scope)
-        case ast.Subscript(value=owner, slice=ast.Constant(value=str(key)), ctx=ast.Load()):
-            return _item(owner, key, names, scope, depth)
+        case ast.Subscript(value=owner, slice=chosen, ctx=ast.Load()) if not isinstance(chosen, ast.Slice):
+            key = names.literal(chosen, scope, depth + 1)
+            return _item(owner, key, names, scope, depth) if isinstance(key, str) else None
         case ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[ast.Constant(value=str(key)), *_]):
             return _item(owner, key, names, scope, depth)
-        case ast.Attribute(value=ast.Name() as owner, attr=key, ctx=ast.Load()) if owner.id != "self":
-            return _attribute(owner, key, names, scope, depth)
-        case ast.Attribute(value=ast.Subscript() | ast.Attribute(value=ast.Name()) as owner, attr=key, ctx=ast.Load()):
+        case ast.Attribute(value=ast.Name(id="self"), attr=key, ctx=ast.Load()):
+            return _own(key, names, scope)
+        case ast.Attribute(value=(ast.Name() | ast.Subscript() | ast.Attribute()) as owner, attr=key, ctx=ast.Load()):
             return _attribute(owner, key, names, scope, depth)
     return None
+
+
+def fields_of(node: ast.expr, names: Names, scope: Scope) -> list[str]:
+    """The names of the fields of a dataclass of the project that an expression is an object of; none of others."""
+    made = _made(node, names, scope, 0)
+    defined = None if made is None else made.names.definition(_called(made.node), made.scope)
+    found: dict[str, None] = {}
+    for _ in range(_DEEPEST):
+        if defined is None:
+            break
+        owner, own, within = defined
+        if not isinstance(own, ast.ClassDef):
+            break
+        for statement in own.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                found[statement.target.id] = None
+        defined = owner.definition(own.bases[0], within) if len(own.bases) == 1 else None
+    return list(found)
+
+
+def _called(node: ast.expr) -> ast.expr:
+    return node.func if isinstance(node, ast.Call) else node
 
 
 # Parameters
@@ -74,12 +97,27 @@ def _given(name: str, names: Names, scope: Scope) -> Source | None:
     if found is None or found[0] != [None] or names.is_imported:
         return None
     function, within = found[1].node, found[1].parent
-    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or within is not names.module:
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or within is None:
         return None
-    if function.decorator_list or names.module.names.get(function.name) != [function]:
+    if isinstance(within.node, ast.ClassDef) and function.name == "__init__":
+        return _constructed(name, function, within, names)
+    if within is not names.module or function.decorator_list or within.names.get(function.name) != [function]:
         return None
     call = _only_call(function.name, names)
     return None if call is None else _parameter(name, function.args, call, names, within)
+
+
+def _constructed(
+    name: str, constructor: ast.FunctionDef | ast.AsyncFunctionDef, own: Scope, names: Names
+) -> Source | None:
+    """What the one object of a class of the module is made with."""
+    kind = own.node
+    if not isinstance(kind, ast.ClassDef) or own.parent is not names.module:
+        return None
+    if kind.decorator_list or kind.keywords or names.module.names.get(kind.name) != [kind]:
+        return None
+    call = _only_call(kind.name, names)
+    return None if call is None else _parameter(name, constructor.args, call, names, names.module, bound=1)
 
 
 def _only_call(function: str, names: Names) -> ast.Call | None:
@@ -142,7 +180,7 @@ def _parameter(
 def _item(owner: ast.expr, key: str, names: Names, scope: Scope, depth: int) -> Source | None:
     """An entry of a mapping that is written out and that no statement of the file changes there."""
     made = _made(owner, names, scope, depth)
-    if made is None or _is_item_set(_root(owner), key, names) or _is_item_set(_root(owner), key, made.names):
+    if made is None or is_item_set(_root(owner), key, names) or is_item_set(_root(owner), key, made.names):
         return None
     return _entry(made, key)
 
@@ -172,7 +210,7 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _is_item_set(root: str, key: str, names: Names) -> bool:
+def is_item_set(root: str, key: str, names: Names) -> bool:
     """May a statement of the file set that key of the mapping, or of one in it?"""
     for store in names.stores:
         match store:
@@ -214,6 +252,27 @@ def _attribute(owner: ast.expr, key: str, names: Names, scope: Scope, depth: int
     if found is None or any(_is_attribute_set(key, one) for one in {names, made.names, found.names}):
         return None
     return found
+
+
+def _own(key: str, names: Names, scope: Scope) -> Source | None:
+    """What ``self.key`` is, if the constructor of the class sets it and nothing else does."""
+    within: Scope | None = scope
+    while within is not None and not isinstance(within.node, ast.ClassDef):
+        within = within.parent
+    if within is None or not isinstance(within.node, ast.ClassDef):
+        return None
+    constructor = _method(within.node, "__init__")
+    values = within.attributes.get(key, [])
+    if constructor is None or len(values) != 1 or _is_attribute_set(key, names):
+        return None
+    value = _set_at_once(values[0], constructor)
+    return None if value is None else Source(value, names, names.scopes[constructor], f"self.{key} = {{}}")
+
+
+def _set_at_once(value: object, constructor: ast.FunctionDef) -> ast.expr | None:
+    """A value that each way through a constructor gives an attribute."""
+    plain = (one.value for one in constructor.body if isinstance(one, (ast.Assign, ast.AnnAssign)))
+    return next((one for one in plain if one is value), None)
 
 
 def _in_namespace(made: Source, key: str) -> Source | None:
@@ -286,12 +345,10 @@ def _of_constructor(
 ) -> Source | None:
     """What the constructor alone sets: ``self.steps = 8``, or what it is given."""
     values = names.scopes[own].attributes.get(key, [])
-    if call is None or own.bases or len(values) != 1 or not isinstance(values[0], ast.expr):
+    value = _set_at_once(values[0], constructor) if len(values) == 1 else None
+    if call is None or own.bases or value is None:
         return None
     inner = names.scopes[constructor]
-    value = values[0]
-    if not any(value is one.value for one in constructor.body if isinstance(one, (ast.Assign, ast.AnnAssign))):
-        return None
     if isinstance(value, ast.Name) and inner.names.get(value.id) == [None]:
         if made.names is not names:
             return None
@@ -353,7 +410,7 @@ def _made(node: ast.expr, names: Names, scope: Scope, depth: int) -> Source | No
     for _ in range(_DEEPEST):
         match found.node:
             case ast.Call(func=ast.Name() | ast.Attribute()) if not _is_get(found.node):
-                further = _returned(found)
+                further = returned(found.node, found.names, found.scope)
                 if further is None:
                     return found
             case ast.Dict():
@@ -385,10 +442,9 @@ def _is_get(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
 
 
-def _returned(found: Source) -> Source | None:
+def returned(call: ast.Call, names: Names, scope: Scope) -> Source | None:
     """What a function of the project returns that has one way to its end."""
-    called = found.node.func if isinstance(found.node, ast.Call) else None
-    defined = None if called is None else found.names.definition(called, found.scope)
+    defined = names.definition(call.func, scope)
     if defined is None or not isinstance(defined[1], ast.FunctionDef) or defined[1].decorator_list:
         return None
     returns = [one for one in ast.walk(defined[1]) if isinstance(one, ast.Return)]

@@ -30,7 +30,13 @@ from gradcompat.scanners.code.own_loops import (
     stands_after,
 )
 from gradcompat.scanners.code.program_inference import FIRST, conclude
-from gradcompat.scanners.code.sample_contents import is_prompt, read_completion, read_ending, read_visual_content
+from gradcompat.scanners.code.sample_contents import (
+    is_prompt,
+    read_appended_ending,
+    read_completion,
+    read_ending,
+    read_visual_content,
+)
 from gradcompat.scanners.code.symbols import read_bare_method, read_name, read_symbols
 from gradcompat.scanners.code.walk import Step, text, walk
 
@@ -54,6 +60,7 @@ _LAYER_SCALE = "lr_scale"  # of the groups that timm makes for a decay by layers
 _TELLING = (
     ast.Call,
     ast.Assign,
+    ast.AugAssign,
     ast.For,
     ast.If,
     ast.FunctionDef,
@@ -175,6 +182,8 @@ def _gathered(
                     read_completion(found, step, node)
             case ast.JoinedStr() | ast.BinOp():
                 read_ending(found, step, node, going_on)
+            case ast.AugAssign():
+                read_appended_ending(found, step, node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 assigned(found, step, target, value)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):

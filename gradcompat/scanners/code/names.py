@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isfinite
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from gradcompat.model.environment import Location
-from gradcompat.scanners.code.configuration_objects import source_of
+from gradcompat.scanners.code.configuration_objects import returned, source_of
 from gradcompat.scanners.code.regions import Region
 from gradcompat.scanners.code.syntax import children as children_of
 from gradcompat.scanners.code.syntax import is_on_lines_of, nodes_in
@@ -51,6 +52,8 @@ _MAX_ALIASES = 8
 _MAX_BINDINGS = 20
 _MAX_ELEMENTS = 1000
 _LARGEST = 1e15
+_LONGEST = 1000
+_CONVERTING: Mapping[str, Callable[..., Any]] = {"int": int, "float": float, "str": str, "max": max, "min": min}
 # What these make of an object is of its own kind again.
 _SAME = frozenset(
     {
@@ -499,9 +502,23 @@ class Names:
                 return tuple(f"{name}{ending}" for name in names)
         elif (module := named_module(node)) is not None:
             return (f"{module}{ending}",)
+        elif (chosen := self._chosen(node, scope, depth)) is not None:
+            return tuple(f"{owner}.{chosen[1]}{ending}" for owner in self.resolve(chosen[0], scope, depth + 1))
+        elif isinstance(node, ast.Subscript) and depth < _MAX_ALIASES:
+            source = source_of(node, self, scope)  # a table of classes: `MODELS["t5"].from_pretrained`
+            if source is not None:
+                return tuple(f"{one}{ending}" for one in source.names.resolve(source.node, source.scope, depth + 1))
         if not ending or depth >= _MAX_ALIASES:
             return ()
         return tuple(f"{one}{ending}" for one in self.type_of(node, scope, depth + 1))
+
+    def _chosen(self, node: ast.AST, scope: Scope, depth: int) -> tuple[ast.expr, str] | None:
+        """The object and the attribute of ``getattr(torch.optim, "AdamW")``."""
+        match node:
+            case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_], keywords=[]) if depth < _MAX_ALIASES:
+                attribute = self.literal(name, scope, depth + 1)
+                return (owner, attribute) if isinstance(attribute, str) and attribute.isidentifier() else None
+        return None
 
     def _meanings(self, name: str, bindings: list[Binding], scope: Scope, depth: int) -> tuple[str, ...]:
         """What a name is imported as, or is another name for."""
@@ -512,8 +529,14 @@ class Names:
             for binding in bindings[:_MAX_BINDINGS]:
                 if isinstance(binding, Imported):
                     names.append(binding.name)
-                elif isinstance(binding, (ast.Name, ast.Attribute)) and depth < _MAX_ALIASES:
+                elif isinstance(binding, (ast.Name, ast.Attribute, ast.Subscript)) and depth < _MAX_ALIASES:
                     names.extend(self.resolve(binding, scope, depth + 1))
+                elif isinstance(binding, ast.Call) and depth < _MAX_ALIASES:  # a function that returns a class
+                    if self._chosen(binding, scope, depth) is not None:
+                        names.extend(self.resolve(binding, scope, depth + 1))
+                    source = returned(binding, self, scope)
+                    if source is not None and isinstance(source.node, (ast.Name, ast.Attribute)):
+                        names.extend(source.names.resolve(source.node, source.scope, depth + 1))
             self._imports[key] = tuple(dict.fromkeys(names))
         return self._imports[key]
 
@@ -677,7 +700,29 @@ class Names:
                 return self._kept(node, scope, depth + 1) if value is UNKNOWN else value
             case ast.Subscript() | ast.Call(func=ast.Attribute(attr="get")):
                 return self._kept(node, scope, depth + 1)
+            case ast.IfExp(test=test, body=then, orelse=instead):
+                way = self.literal(test, scope, depth + 1)
+                if way is UNKNOWN or isinstance(way, (list, dict)):
+                    return UNKNOWN
+                return self.literal(then if way else instead, scope, depth + 1)
+            case ast.JoinedStr(values=parts):
+                texts = [self._text(part, scope, depth + 1) for part in parts]
+                whole = "".join(text for text in texts if text is not None)
+                return whole if None not in texts and len(whole) <= _LONGEST else UNKNOWN
+            case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if name in _CONVERTING:
+                values = [self.literal(one, scope, depth + 1) for one in given]
+                return _converted(name, values) if self.bindings(name, scope) is None else UNKNOWN
         return UNKNOWN
+
+    def _text(self, part: ast.expr, scope: Scope, depth: int) -> str | None:
+        """A part of an f-string, if it is read off."""
+        match part:
+            case ast.Constant(value=str(text)):
+                return text
+            case ast.FormattedValue(value=inner, conversion=-1, format_spec=None):
+                value = self.literal(inner, scope, depth)
+                return str(value) if isinstance(value, (str, int)) else None
+        return None
 
     def _kept(self, node: ast.expr, scope: Scope, depth: int) -> Any:
         """The value of an item, an attribute or a parameter."""
@@ -754,7 +799,9 @@ def _inner_parts(node: ast.AST) -> list[ast.AST]:
 
 
 def _computed(operator: ast.operator, left: Any, right: Any) -> Any:
-    """What two literals give: ``4 * 1024``."""
+    """What two literals give: ``4 * 1024``, ``"t5-" + "small"``."""
+    if isinstance(operator, ast.Add) and isinstance(left, str) and isinstance(right, str):
+        return left + right if len(left) + len(right) <= _LONGEST else UNKNOWN
     numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (left, right))
     if not numbers or max(abs(left), abs(right)) > _LARGEST:
         return UNKNOWN
@@ -770,6 +817,17 @@ def _computed(operator: ast.operator, left: Any, right: Any) -> Any:
         case ast.FloorDiv() if right:
             return left // right
     return UNKNOWN
+
+
+def _converted(function: str, values: list[Any]) -> Any:
+    """What a builtin function makes of literals: ``int("8")``, ``max(1, 32 // 4)``."""
+    if not values or any(not isinstance(value, (int, float, str)) for value in values):
+        return UNKNOWN
+    try:
+        value = _CONVERTING[function](*values)
+    except (TypeError, ValueError, OverflowError):
+        return UNKNOWN
+    return value if not isinstance(value, float) or isfinite(value) else UNKNOWN
 
 
 def _size(values: list[Any]) -> int:

@@ -107,11 +107,39 @@ def read_ending(found: Findings, step: Step, text: ast.JoinedStr | ast.BinOp, go
             pass
         case _:
             return
-    match last:
+    if _is_end(last):
+        found.state(step, "data.ends_with_eos", True, at=text)
+
+
+def read_appended_ending(found: Findings, step: Step, appended: ast.AugAssign) -> None:
+    """``text += tokenizer.eos_token``, unless something is appended behind it."""
+    if not isinstance(appended.op, ast.Add) or not isinstance(appended.target, ast.Name) or not _is_end(appended.value):
+        return
+    name, line = appended.target.id, appended.lineno
+    for node in ast.walk(step.function.node):
+        match node:
+            case ast.AugAssign(target=ast.Name(id=other), lineno=later) if other == name and later > line:
+                return
+            case ast.BinOp(left=ast.Name(id=other), lineno=later) if other == name and later > line:
+                return
+            case ast.JoinedStr(values=[*parts, _], lineno=later) if later > line:
+                if any(isinstance(part, ast.FormattedValue) and _is_named(part.value, name) for part in parts):
+                    return
+    found.state(step, "data.ends_with_eos", True, at=appended)
+
+
+def _is_named(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _is_end(node: ast.expr) -> bool:
+    """Is it the token that a sample ends with?"""
+    match node:
         case ast.Attribute(attr="eos_token"):
-            found.state(step, "data.ends_with_eos", True, at=text)
-        case ast.Name(id=name) if _END.fullmatch(name):
-            found.state(step, "data.ends_with_eos", True, at=text)
+            return True
+        case ast.Name(id=name):
+            return _END.fullmatch(name) is not None
+    return False
 
 
 def _is_conversation(value: ast.expr) -> bool | None:

@@ -71,6 +71,19 @@ def values(folder: Path, name: str) -> list[SettingValue | None]:
             '"steps": {}',
         ),
         ("def train(steps):\n    " + USE.format("steps") + "train(8)\n", 4, None),
+        ("config = {'a': 8}\nkey = 'a'\n" + USE.format("config[key]"), 2, '"a": {}'),
+        (
+            "class Run:\n    def __init__(self):\n        self.steps = 8\n    def train(self):\n        "
+            + USE.format("self.steps"),
+            4,
+            "self.steps = {}",
+        ),
+        (
+            "class CFG:\n    steps = 8\nclass Run:\n    def __init__(self, config):\n        self.config = config\n"
+            "    def train(self):\n        " + USE.format("self.config.steps") + "Run(CFG()).train()\n",
+            3,
+            "steps = {}",
+        ),
         ("def train(steps=8):\n    " + USE.format("steps") + "train()\n", 2, "steps={}"),
         ("def train(*, steps):\n    " + USE.format("steps") + "train(steps=8)\n", 4, "steps={}"),
         ("def train(c):\n    " + USE.format("c['steps']") + "config = {'steps': 8}\ntrain(config)\n", 4, '"steps": {}'),
@@ -119,10 +132,85 @@ def test_a_value_is_followed_to_where_it_stands(program: str, line: int, spellin
         "def config():\n    if large:\n        return {'steps': 4}\n    return {'steps': 8}\nc = config()\n"
         + USE.format("c['steps']"),
         "def train(steps):\n    " + USE.format("steps") + "    train(steps)\n",
+        "config = {'a': 8}\n" + USE.format("config[key]"),
+        "class Run:\n    def __init__(self):\n        self.steps = 8\n    def more(self):\n        self.steps *= 2\n"
+        "    def train(self):\n        " + USE.format("self.steps"),
+        "class CFG:\n    steps = 8\nclass Run:\n    def __init__(self, config):\n        self.config = config\n"
+        "    def train(self):\n        " + USE.format("self.config.steps") + "Run(CFG())\nRun(other)\n",
     ],
 )
 def test_what_may_be_set_elsewhere_is_not_followed(program: str) -> None:
     assert steps(program)[0] is None
+
+
+GIVEN = "TrainingArguments('out', **{})\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "line"),
+    [
+        ("first = {'seed': 1}\nsecond = {'gradient_accumulation_steps': 8}\n" + GIVEN.format("{**first, **second}"), 3),
+        ("first = {'seed': 1}\n" + GIVEN.format("(first | {'gradient_accumulation_steps': 8})"), 3),
+        ("first = {'seed': 1}\n" + GIVEN.format("dict(first, gradient_accumulation_steps=8)"), 3),
+        ("config = {'train': {'gradient_accumulation_steps': 8}}\n" + GIVEN.format("config['train']"), 2),
+        (
+            "def train(config):\n    " + GIVEN.format("config") + "train({'gradient_accumulation_steps': 8})\n",
+            4,
+        ),
+        (
+            "from dataclasses import asdict, dataclass\n@dataclass\nclass CFG:\n"
+            "    gradient_accumulation_steps: int = 8\nconfig = CFG()\n" + GIVEN.format("asdict(config)"),
+            5,
+        ),
+    ],
+)
+def test_the_keys_of_a_mapping_are_arguments(program: str, line: int) -> None:
+    assert steps(program)[:2] == (8, line)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "config = {'train': {'gradient_accumulation_steps': 8}}\n"
+        "config['train']['gradient_accumulation_steps'] = x\n" + GIVEN.format("config['train']"),
+        "config = {**read(), 'gradient_accumulation_steps': 8}\n" + GIVEN.format("config"),
+        "def train(config):\n    " + GIVEN.format("config") + "train(read())\n",
+    ],
+)
+def test_a_mapping_that_is_not_written_out_says_nothing(program: str) -> None:
+    settings = python_code.scan(Document("train.py", HEAD + program))
+    assert [one for one in settings.settings if one.key == KEY and not one.presumed] == []
+    assert "put together elsewhere" in str(settings.skipped)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from torch import optim\nOPT = {'adamw': optim.AdamW}\nOPT['adamw'](p, fused=True)\n",
+        "import torch\nname = 'AdamW'\ngetattr(torch.optim, name)(p, fused=True)\n",
+        "import torch\ncls = getattr(torch.optim, 'AdamW')\ncls(p, fused=True)\n",
+        "import torch\ndef kind():\n    return torch.optim.AdamW\ncls = kind()\ncls(p, fused=True)\n",
+    ],
+)
+def test_a_class_that_is_chosen_by_name_is_known(program: str) -> None:
+    settings = python_code.scan(Document("train.py", program)).settings
+    found = {one.key: one.value for one in settings}
+    assert (found["optimizer.name"], found["optimizer.fused"]) == ("adamw_torch", True)
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ("", [True]),
+        ("    text += '\\n'\n", []),
+        ("    text = text + more\n", []),
+        ("    text = f'{text}{more}'\n", []),
+    ],
+)
+def test_a_token_that_is_appended_last_ends_a_sample(after: str, expected: list[bool]) -> None:
+    program = f"def sample(x):\n    text = x['a']\n    text += tok.eos_token\n{after}    return {{'text': text}}\n"
+    settings = python_code.scan(Document("train.py", HEAD + program)).settings
+    assert [one.value for one in settings if one.key == "data.ends_with_eos"] == expected
 
 
 @pytest.mark.parametrize(
