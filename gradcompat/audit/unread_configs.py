@@ -86,7 +86,8 @@ def _meant(named: str, silent: Mapping[str, Sequence[PurePosixPath]]) -> list[st
     """The config that a name means, where it means one."""
     wanted = PurePosixPath(named)
     name = wanted.name.lower()
-    if name in _OF_MODELS or not (name.endswith(_YAML) or _CONFIG.fullmatch(name)):
+    of_model = name in _OF_MODELS and wanted.parent.name != ""  # in the folder of weights that a program loads
+    if of_model or not (name.endswith(_YAML) or _CONFIG.fullmatch(name)):
         return []
     found = [file.as_posix() for file in silent.get(wanted.name, ()) if is_meant(wanted, file)]
     return found if len(found) == 1 else []

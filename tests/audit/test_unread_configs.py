@@ -34,10 +34,20 @@ def noted(folder: Path, name: str, text: str | None, program: str = PROGRAM) -> 
         ("ds.json", '{"zero_optimization": {"stage": 2}, "train_batch_size": 8}', []),
         ("own.yaml", None, []),  # it is not there, and may be made by the program
         ("labels.json", '{"a": 1}', []),  # data
+        ("config.json", '{"rate": 3}', ["config.json"]),  # of the program itself
     ],
 )
 def test_a_config_that_says_nothing_known(tmp_path: Path, name: str, text: str | None, expected: list[str]) -> None:
     assert noted(tmp_path, name, text) == expected
+
+
+def test_the_config_of_weights_is_none_of_the_run(tmp_path: Path) -> None:
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "weights/config.json").write_text('{"rate": 3}', "utf-8")
+    program = (
+        "from transformers import AutoModelForCausalLM\nAutoModelForCausalLM.from_pretrained('weights')\n" + PROGRAM
+    )
+    assert noted(tmp_path, "own.yaml", "rate: 3\n", program) == ["own.yaml"]
 
 
 def test_a_data_set_is_no_config(tmp_path: Path) -> None:
