@@ -161,6 +161,7 @@ SCANNERS = (
             *("speechbrain", "load_dataset", "push_to_hub", "convert_zero_checkpoint"),
             *("parallel_cross_entropy", "MultiTurnSFTDataset", "utils.checkpoint", "IterableDataset"),
             "iterable_dataset",
+            *(".train(", ".fit("),  # of a trainer that a module of the project makes
             *("hydra.main", "__main__", "optax.", "keras", "torchmetrics", "from transformers", "import transformers"),
             *("ultralytics", "mmengine", "sentence_transformers", "basicsr", "realesrgan", "gfpgan", "LightningCLI"),
             *("swift.megatron", "sft_main", "pt_main", "pretrain_main", "rlhf_main", "verl.trainer"),

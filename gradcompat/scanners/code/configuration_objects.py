@@ -218,10 +218,28 @@ def is_item_set(root: str, key: str, names: Names) -> bool:
                 if written == key:
                     return True
             case ast.Subscript():
-                if _root(store) == root:
+                if _is_called(_root(store), root, names.scope_of(store), names):
                     return True
-    filled = (pair for scope in names.scopes.values() for pair in scope.filled.get(root, ()))
-    return any(name is None or name == key for name, _ in filled)
+    return any(
+        (one is None or one == key) and _is_called(name, root, scope, names)
+        for scope in names.scopes.values()
+        for name, filled in scope.filled.items()
+        for one, _ in filled
+    )
+
+
+def _is_called(name: str, root: str, scope: Scope, names: Names) -> bool:
+    """May a name be the mapping that is called `root`: the same name, or a parameter that is given it?"""
+    if name == root:
+        return True
+    function = scope.node
+    if scope.names.get(name) != [None] or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    return any(
+        isinstance(given, ast.Name) and given.id == root
+        for call in names.calls_by_name.get(function.name, ())
+        for given in (*call.args, *(word.value for word in call.keywords))
+    )
 
 
 # Classes and their objects

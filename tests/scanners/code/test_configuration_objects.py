@@ -36,6 +36,12 @@ def values(folder: Path, name: str) -> list[SettingValue | None]:
         ("config = {'steps': 8}\n" + USE.format("config.get('steps', 1)"), 2, '"steps": {}'),
         ("config = dict(steps=8)\n" + USE.format("config['steps']"), 2, "steps={}"),
         ("config = {'train': {'steps': 8}}\n" + USE.format("config['train']['steps']"), 2, '"steps": {}'),
+        (
+            "def more(c):\n    for key in keys:\n        c[key] = 4\nconfig = {'steps': 8}\nmore(x)\n"
+            + USE.format("config['steps']"),
+            5,
+            '"steps": {}',
+        ),
         ("N = 8\nconfig = {'steps': N}\n" + USE.format("config['steps']"), 2, "N = {}"),
         ("class CFG:\n    steps = 8\n" + USE.format("CFG.steps"), 3, "steps = {}"),
         ("class CFG:\n    steps: int = 8\nconfig = CFG()\n" + USE.format("config.steps"), 3, "steps = {}"),
@@ -107,6 +113,9 @@ def test_a_value_is_followed_to_where_it_stands(program: str, line: int, spellin
         "config = {'steps': 8}\nconfig['steps'] = 4\n" + USE.format("config['steps']"),
         "config = {'steps': 8}\nfor key in keys:\n    config[key] = 4\n" + USE.format("config['steps']"),
         "config = {'steps': 8}\nconfig.update(read())\n" + USE.format("config['steps']"),
+        "def more(c):\n    for key in keys:\n        c[key] = 4\nconfig = {'steps': 8}\nmore(config)\n"
+        + USE.format("config['steps']"),
+        "def more(c):\n    c.update(read())\nconfig = {'steps': 8}\nmore(c=config)\n" + USE.format("config['steps']"),
         "config = {'steps': 8}\nconfig = read()\n" + USE.format("config['steps']"),
         "config = {'steps': 8, **read()}\n" + USE.format("config['steps']"),
         "config = {'t': {'steps': 8}}\nother = config['t']\nother['steps'] = 4\n" + USE.format("config['t']['steps']"),
