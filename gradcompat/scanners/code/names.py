@@ -142,6 +142,7 @@ class Names:
         self.imported: dict[str, int] = {}  # the first part of every other import
         self.rewritten = False
         self.commands: dict[ast.AST, Mapping[str, Any]] = {}  # functions whose parameters are options, with these
+        self.parses: dict[ast.AST, bool] = {}  # functions, and whether they return what a parser has parsed
         self.has: dict[Callable[[str], object], bool] = {}  # what was looked for in its text
         self.regions: tuple[Region, ...] | None = None  # what some releases alone reach; None until somebody asks
         self.fallbacks: tuple[Region, ...] | None = None  # what it can do without
@@ -515,7 +516,7 @@ class Names:
     def _chosen(self, node: ast.AST, scope: Scope, depth: int) -> tuple[ast.expr, str] | None:
         """The object and the attribute of ``getattr(torch.optim, "AdamW")``."""
         match node:
-            case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_], keywords=[]) if depth < _MAX_ALIASES:
+            case ast.Call(func=ast.Name(id="getattr"), args=[owner, name], keywords=[]) if depth < _MAX_ALIASES:
                 attribute = self.literal(name, scope, depth + 1)
                 return (owner, attribute) if isinstance(attribute, str) and attribute.isidentifier() else None
         return None

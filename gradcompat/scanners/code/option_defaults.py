@@ -156,7 +156,7 @@ def _is_parsed(binding: object, names: Names, scope: Scope, depth: int = 0) -> b
             return _is_parsed(inner, names, scope, depth)
         case ast.Name(id=name) if depth < _DEEPEST:
             found = names.bindings(name, scope)
-            return found is not None and any(_is_parsed(one, names, found[1], depth + 1) for one in found[0])
+            return found is not None and len(found[0]) == 1 and _is_parsed(found[0][0], names, found[1], depth + 1)
         case ast.Call(func=called) if not CLIS.isdisjoint(names.resolve(called, scope)):
             return True
         case ast.Call(func=ast.Name() as called) if depth < _DEEPEST:
@@ -169,6 +169,13 @@ def _returns_parsed(function: ast.AST, names: Names, depth: int) -> bool:
     inner = names.scopes.get(function)
     if inner is None or isinstance(function, ast.ClassDef):
         return False
+    if function not in names.parses:
+        names.parses[function] = False  # one that returns what it returns itself parses nothing
+        names.parses[function] = _is_any_parsed(function, names, inner, depth)
+    return names.parses[function]
+
+
+def _is_any_parsed(function: ast.AST, names: Names, inner: Scope, depth: int) -> bool:
     for node in ast.walk(function):
         if isinstance(node, ast.Return) and node.value is not None:
             bound = names.bindings(node.value.id, inner) if isinstance(node.value, ast.Name) else None
