@@ -525,6 +525,8 @@ class Names:
                 made.append("datasets.Dataset")
             elif last == "get_peft_model":
                 made.append("peft.PeftModel")
+            elif last == "split_dataset_by_node" and head.startswith("datasets") and call.args:
+                made.extend(self.type_of(call.args[0], scope, depth))
             elif last[:1].isupper():
                 made.append(name)
             elif last.startswith("from_") and head.rpartition(".")[2][:1].isupper():
