@@ -19,6 +19,7 @@ from gradcompat.model.environment import Location
 from gradcompat.scanners.code.regions import Region
 from gradcompat.scanners.code.syntax import children as children_of
 from gradcompat.scanners.code.syntax import nodes_in
+from gradcompat.scanners.configs.training_arguments import OPTIMIZER_MEMBERS
 
 # What is not a literal. None is one.
 UNKNOWN: Final = object()
@@ -660,7 +661,8 @@ class Names:
         # In the project's own classes such a name is a constant, whose value stands elsewhere.
         of_library = root.partition(".")[0] in _ENUMERATING
         if of_library and owner[:1].isupper() and last.isupper():
-            return last.lower()
+            member = last.lower()
+            return OPTIMIZER_MEMBERS.get(member, member) if owner == "OptimizerNames" else member
         return UNKNOWN
 
     def _constant(self, name: str, depth: int) -> Any:

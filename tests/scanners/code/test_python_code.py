@@ -1925,6 +1925,15 @@ def test_what_it_does_not(text: str) -> None:
     assert by_hand.isdisjoint(name.rpartition(".")[2] for name in symbols(f"import torch\n{text}"))
 
 
+def test_an_optimizer_by_the_member_of_its_enumeration() -> None:
+    text = (
+        "from transformers import Trainer, TrainingArguments\nfrom transformers.training_args import OptimizerNames\n"
+        "Trainer(model, TrainingArguments('out', optim=OptimizerNames.{})).train()\n"
+    )
+    for member, name in (("ADAMW_BNB", "adamw_8bit"), ("PAGED_ADAMW", "paged_adamw_32bit"), ("SGD", "sgd")):
+        assert [one.value for one in of_text(text.format(member)).settings if one.key == "optimizer.name"] == [name]
+
+
 def test_the_backend_of_the_compiler() -> None:
     text = 'import torch\nmodel = torch.compile(model, backend="eager")\ntorch.optim.SGD(x)\n'
     assert [one.value for one in of_text(text).settings if one.key == "training.compile_backend"] == ["eager"]
