@@ -51,6 +51,9 @@ _SET_BY_HAND = {**dict.fromkeys(_BY_HAND, "batch"), "capturable": "group"}
 # Parts that a model gets, of which those that it gets when it is trained are no part of the training.
 _PARTS = re.compile(r"sentence_transformers\.models\.\w+")
 
+# Those that a call is given by their names, beside the ids of the tokens.
+_TYPES = frozenset({"token_type_ids", "mm_token_type_ids"})
+
 # Beside the ids of the tokens.
 _COLUMNS = frozenset({"labels", *_BY_HAND})
 _GROUP = re.compile(r"group|^pg$")  # what a group of an optimizer is called
@@ -163,6 +166,8 @@ def _gathered(
                 read_accumulation(found, step, test, body)
             case ast.Call():
                 handed_on |= {id(keyword.value) for keyword in node.keywords if keyword.arg is None}
+                for name in _types_by_hand(step, node):
+                    found.symbol(f"batch.{name}", node)
                 read_call(found, step, node)
             case ast.Assign(targets=[ast.Subscript(value=owner, slice=ast.Constant(value=name))], value=value):
                 if names.resolve(owner, step.scope) == ("os.environ",):
@@ -223,6 +228,21 @@ def _masks(text: str) -> bool:
     return _LEAVES_OUT.search(text) is not None and any(
         _LEAVES_OUT.search(line) and not _LEAVES_NO_ANSWER_OUT.search(line) for line in text.splitlines()
     )
+
+
+def _types_by_hand(step: Step, call: ast.Call) -> list[str]:
+    """``model(input_ids=x, token_type_ids=zeros)``: the types of tokens that a call makes.
+
+    A module that hands on what it is given itself makes none.
+    """
+    given = {word.arg: word.value for word in call.keywords if word.arg}
+    if "input_ids" not in given:
+        return []
+    function = step.function.node
+    inside = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+    taken = {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)} if inside else set()
+    made = [name for name in sorted(_TYPES & given.keys()) if not isinstance(given[name], ast.Constant)]
+    return [name for name in made if ast.unparse(given[name]) not in taken]
 
 
 def _unmoved(call: ast.Call) -> ast.Call:

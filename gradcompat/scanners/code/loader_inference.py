@@ -9,7 +9,7 @@ from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.code.arguments import Argument
 from gradcompat.scanners.code.calls import LOADER, LOADERS, STATEFUL_LOADERS
 from gradcompat.scanners.code.findings import Findings
-from gradcompat.scanners.code.names import UNKNOWN
+from gradcompat.scanners.code.names import UNKNOWN, Names
 from gradcompat.scanners.code.option_defaults import is_option, named_option
 from gradcompat.scanners.code.own_loops import read_epochs
 from gradcompat.scanners.code.walk import Step
@@ -34,10 +34,27 @@ def streamed(found: Findings) -> None:
     names = found.names
     if not streams or found.parts or names.relative or names.stars or names.rewritten or found.dynamic:
         return
-    if not any("shuffle" in name for name in found.mentioned):
+    words = {name for name in found.mentioned if "shuffle" in name}
+    if not words or (words == {"shuffle"} and _shuffles_lists(names)):
         found.settings.append(Setting(key="data.shuffle", value=False, location=streams[0]))
     if "filter" not in found.mentioned:
         found.settings.append(Setting(key="data.stream_filter", value=False, location=streams[0]))
+
+
+def _shuffles_lists(names: Names) -> bool:
+    """Is the result of every ``shuffle(…)`` dropped? A stream's is a new one: these put lists into another order."""
+    dropped = {id(one.value) for one in names.nodes(ast.Expr)}
+    calls = [one for one in names.nodes(ast.Call) if _called(one) == "shuffle"]
+    called = {id(one.func) for one in calls}
+    others = [one for one in names.nodes(ast.Attribute) if one.attr == "shuffle"]
+    return all(id(one) in dropped for one in calls) and all(id(one) in called for one in others)
+
+
+def _called(call: ast.Call) -> str | None:
+    match call.func:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return None
 
 
 def loaded(found: Findings) -> None:

@@ -21,6 +21,7 @@ from gradcompat.scanners.code.configuration_objects import returned, source_of
 from gradcompat.scanners.code.regions import Region
 from gradcompat.scanners.code.syntax import children as children_of
 from gradcompat.scanners.code.syntax import is_on_lines_of, nodes_in
+from gradcompat.scanners.configs.training_arguments import OPTIMIZER_MEMBERS
 
 # What is not a literal. None is one.
 UNKNOWN: Final = object()
@@ -592,6 +593,8 @@ class Names:
                 made.append("datasets.Dataset")
             elif last == "get_peft_model":
                 made.append("peft.PeftModel")
+            elif last == "split_dataset_by_node" and head.startswith("datasets") and call.args:
+                made.extend(self.type_of(call.args[0], scope, depth))
             elif last[:1].isupper():
                 made.append(name)
             elif last.startswith("from_") and head.rpartition(".")[2][:1].isupper():
@@ -757,7 +760,8 @@ class Names:
         # In the project's own classes such a name is a constant, whose value stands elsewhere.
         of_library = root.partition(".")[0] in _ENUMERATING
         if of_library and owner[:1].isupper() and last.isupper():
-            return last.lower()
+            member = last.lower()
+            return OPTIMIZER_MEMBERS.get(member, member) if owner == "OptimizerNames" else member
         return UNKNOWN
 
     def _constant(self, name: str, depth: int) -> Any:

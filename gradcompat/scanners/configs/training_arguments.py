@@ -276,7 +276,7 @@ _MAPPINGS = frozenset(
 )
 _ENUMERATIONS = ("OptimizerNames.", "SchedulerType.")
 # Where the member of an enumeration has another name than its value.
-_MEMBERS = {
+OPTIMIZER_MEMBERS = {
     "adamw_bnb": "adamw_bnb_8bit",
     "paged_adamw": "paged_adamw_32bit",
     "lion": "lion_32bit",
@@ -309,7 +309,7 @@ def expanded(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from _flat(name, _json(value))
     elif isinstance(value, str) and value.startswith(_ENUMERATIONS):
         member = value.partition(".")[2].lower()  # as code spells it, and careless dumps print it
-        yield name, _MEMBERS.get(member, member)
+        yield name, OPTIMIZER_MEMBERS.get(member, member)
     else:
         yield from _flat(name, value)
 

@@ -663,6 +663,8 @@ for batch in loader:
         ("ds = load_dataset('c4', streaming=True).map(f)", True, False),
         ("ds = load_dataset('c4', streaming=True).map(f).shuffle(seed=1)", True, None),
         ("ds = load_dataset('c4', streaming=True)\nds = shuffled(ds)\nother.shuffle_all()", True, None),
+        ("random.shuffle(files)\nds = load_dataset('json', data_files=files, streaming=True)", True, False),
+        ("mix = random.shuffle\nds = load_dataset('c4', streaming=True)\nmix(ds)", True, None),
         ("from .data import *\nds = load_dataset('c4', streaming=True)", True, None),
         ("ds = IterableDataset.from_generator(lines).map(f)", True, False),
         ("ds = load_dataset('c4').map(f)", None, None),
@@ -1171,6 +1173,8 @@ def test_a_stream_that_goes_on_from_a_state() -> None:
     said = {key: value for _, key, value in facts(code.format(".filter(good)"))}
     assert (said["training.resume_from_checkpoint"], said["data.stream_filter"]) == (True, True)
     assert {key: value for _, key, value in facts(code.format(""))}["data.stream_filter"] is False
+    split = "\nfrom datasets.distributed import split_dataset_by_node\nstream = split_dataset_by_node(stream, 0, 2)"
+    assert "datasets.IterableDataset.load_state_dict" in symbols(code.format(split))
     assert "training.resume_from_checkpoint" not in {key for _, key, _ in facts("import torch\nm.load_state_dict(w)\n")}
 
 
@@ -1825,6 +1829,7 @@ def test_videos_that_some_messages_have() -> None:
         ("optimizer.param_groups[0]['capturable'] = True", "group.capturable"),
         ("batch['token_type_ids'] = zeros", "batch.token_type_ids"),
         ("batch['position_ids'] = positions", "batch.position_ids"),
+        ("model(input_ids=x, token_type_ids=torch.zeros_like(x))", "batch.token_type_ids"),
         ("def f(x):\n    return {'input_ids': x, 'completion_mask': g(x)}", "batch.completion_mask"),
         ("model[0].unpad_inputs = False", "sentence_transformers.Transformer.padded"),
         ("import torch.distributed.checkpoint as dcp\ndcp.load({'model': m.state_dict()})", _MODEL_ALONE),
@@ -1898,6 +1903,8 @@ def test_what_a_program_does_by_hand(text: str, name: str) -> None:
         ("batch['labels'] = ids\nloss = torch.nn.CrossEntropyLoss(ignore_index=-100)", "batch.labels"),
         ("print({'labels': -100})", "batch.labels"),
         ("print({'completion_mask': [1]})", "batch.completion_mask"),
+        ("def f(x, token_type_ids):\n    m(input_ids=x, token_type_ids=token_type_ids)", "batch.token_type_ids"),
+        ("model(input_ids=x, token_type_ids=None)", "batch.token_type_ids"),
         (
             "class S(torch.utils.data.DistributedSampler):\n    def set_epoch(self, e):\n        self.e = e",
             "torch.utils.data.Sampler.set_epoch",
@@ -1922,6 +1929,15 @@ def test_what_only_looks_so(text: str, name: str) -> None:
 def test_what_it_does_not(text: str) -> None:
     by_hand = {"capturable", "token_type_ids", "no_optimizer", "late_adapter", "late_optimizer", "no_hyperparameters"}
     assert by_hand.isdisjoint(name.rpartition(".")[2] for name in symbols(f"import torch\n{text}"))
+
+
+def test_an_optimizer_by_the_member_of_its_enumeration() -> None:
+    text = (
+        "from transformers import Trainer, TrainingArguments\nfrom transformers.training_args import OptimizerNames\n"
+        "Trainer(model, TrainingArguments('out', optim=OptimizerNames.{})).train()\n"
+    )
+    for member, name in (("ADAMW_BNB", "adamw_8bit"), ("PAGED_ADAMW", "paged_adamw_32bit"), ("SGD", "sgd")):
+        assert [one.value for one in of_text(text.format(member)).settings if one.key == "optimizer.name"] == [name]
 
 
 def test_the_backend_of_the_compiler() -> None:
