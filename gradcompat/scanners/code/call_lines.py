@@ -92,6 +92,10 @@ class _Given:
         return self._hidden(node) if isinstance(text, str) and SECRET.search(name) else value
 
     def value(self, node: ast.expr, depth: int = 0) -> Value:
+        match node:
+            case ast.Call(func=called, args=[device], keywords=[]):
+                if self._names.resolve(called, self._scope) == ("torch.device",):
+                    node = device  # which is as good as the device itself
         value = self._names.literal(node, self._scope)
         if _is_simple(value) or (isinstance(value, list) and len(value) <= _MOST and all(map(_is_simple, value))):
             return cast("Value", value)

@@ -26,7 +26,7 @@ from gradcompat.scanners.code.detectors.restored_generation import NONE_BEHIND, 
 from gradcompat.scanners.code.detectors.returning_hooks import RETURNING, returning_hook
 from gradcompat.scanners.code.detectors.sampled_numbers import SAMPLED, SAMPLING, sampled_number
 from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
-from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, shared_twice
+from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, none_prepared, shared_twice
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
 from gradcompat.scanners.code.findings import Findings
 
@@ -53,6 +53,7 @@ _IN_A_FILE: tuple[tuple[str | None, re.Pattern[str], Callable[[Sequence[ast.stmt
     (None, ATTACHING, late_adapter, "late_adapter"),
     (None, _PREPARING, late_optimizer, "late_optimizer"),
     (None, _PREPARING, left_unprepared, "loader.unprepared"),
+    (None, _PREPARING, none_prepared, "loader.none_prepared"),
     ("fla", CONVOLVING, joined_convolution, "fla.modules.ShortConvolution.joined"),
     ("bitsandbytes", OVERRIDING, early_override, "override_config.in_front"),
     (None, SHARING, shared_twice, "loader.shared_twice"),

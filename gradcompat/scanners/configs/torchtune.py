@@ -66,6 +66,7 @@ FEEDS: Feeds = {
         },
         only=True,
     ),
+    "dataset._component_": (),
     "dataset.packed": Feed("training.packing"),
     "tokenizer.max_seq_len": Feed("data.sequence_length"),
     "tokenizer._component_": (),
@@ -75,6 +76,10 @@ FEEDS: Feeds = {
 _COMPONENT = lazy_pattern(r"_component_:\s*[\"']?(\w+)")
 _KNOWN = frozenset({"torchtune", "torch", "torchao", "bitsandbytes"})  # others are code of one's own
 _MODELS = "torchtune.models."
+# Plain texts, of which every token counts: where they are packed, they fill one length.
+_TEXTS = frozenset(
+    f"torchtune.datasets.{name}_dataset" for name in ("text_completion", "wikitext", "cnn_dailymail_articles")
+)
 _COMPONENTS = ("model._component_", "tokenizer._component_", "checkpointer._component_", "loss._component_")
 
 
@@ -97,6 +102,11 @@ def scan(document: Document) -> Context:
         Setting(key="model.architecture", value=(entry.value,), location=entry.location)
         for entry in components
         if entry.name == "model._component_" and isinstance(entry.value, str) and entry.value.startswith(_MODELS)
+    ]
+    settings += [
+        Setting(key="data.unequal_labels", value=False, location=entry.location, presumed=True)
+        for entry in components
+        if entry.name == "dataset._component_" and entry.value in _TEXTS and config.value("dataset.packed") is True
     ]
     context = run_of(config, "torchtune", [*settings, *left_to_tool("torchtune", settings)], skipped)
     return replace(context, imported=imports_of("torchtune", config.top, own=own))

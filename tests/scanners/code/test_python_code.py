@@ -2206,6 +2206,12 @@ def test_a_dtype_among_arguments_is_told_by_its_name(dtype: str, told: str) -> N
     assert calls_of(program) == (f"monai.transforms.LoadImaged(dtype={told})",)
 
 
+@pytest.mark.parametrize(("device", "told"), [("'cpu'", "'cpu'"), ("name", "_1"), ("'cuda', 0", "_1")])
+def test_a_device_among_arguments_is_told_by_its_name(device: str, told: str) -> None:
+    program = f"import torch\ntorch.load('last.pt', map_location=torch.device({device}))\n"
+    assert f"torch.load('last.pt', map_location={told})" in texts(calls_of(program))
+
+
 def test_a_program_of_graphs_alone_is_read() -> None:
     program = "from torch_geometric.utils import k_hop_subgraph\nk_hop_subgraph(0, 2, edges, directed=True)\n"
     assert calls_of(program) == ("torch_geometric.utils.k_hop_subgraph(0, 2, _1, directed=True)",)

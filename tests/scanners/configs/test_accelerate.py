@@ -83,7 +83,21 @@ def test_fsdp_is_that_of_version_1_unless_it_says_otherwise(strategy: str, expec
 def test_a_switch_of_fsdp_2_is_no_strategy() -> None:
     text = "distributed_type: FSDP\nfsdp_config: {fsdp_version: 2, fsdp_reshard_after_forward: true}\n"
     context = accelerate.scan(Document("a.yaml", text))
-    assert stated(context) == {"distributed.strategy": "fsdp", "fsdp.version": 2}
+    said = {"distributed.strategy": "fsdp", "fsdp.version": 2, "fsdp.state_dict_type": "SHARDED_STATE_DICT"}
+    assert stated(context) == said
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ("{fsdp_version: 2}", [("SHARDED_STATE_DICT", True)]),
+        ("{fsdp_version: 2, fsdp_state_dict_type: FULL_STATE_DICT}", [("FULL_STATE_DICT", False)]),
+        ("{fsdp_version: 1}", []),
+    ],
+)
+def test_fsdp_2_saves_in_parts_unless_it_says_otherwise(config: str, expected: list[tuple[str, bool]]) -> None:
+    context = accelerate.scan(Document("a.yaml", f"distributed_type: FSDP\nfsdp_config: {config}\n"))
+    assert [(one.value, one.presumed) for one in context.settings if one.key == "fsdp.state_dict_type"] == expected
 
 
 @pytest.mark.parametrize(("written", "split"), [("cp_size: 2", "context_parallel"), ("sp_size: 4", "ulysses")])

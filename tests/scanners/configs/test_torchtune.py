@@ -70,3 +70,18 @@ def test_how_it_trains_by_its_loss(loss: str, method: str | None) -> None:
 def test_what_is_no_recipe_is_refused(text: str) -> None:
     with pytest.raises(Malformed):
         torchtune.scan(Document("a.yaml", text))
+
+
+@pytest.mark.parametrize(
+    ("dataset", "alike"),
+    [
+        ("{_component_: torchtune.datasets.text_completion_dataset, packed: true}", False),
+        ("{_component_: torchtune.datasets.text_completion_dataset, packed: false}", None),
+        ("{_component_: torchtune.datasets.text_completion_dataset}", None),
+        ("{_component_: torchtune.datasets.chat_dataset, packed: true}", None),
+    ],
+)
+def test_packed_texts_have_equally_many_labels(dataset: str, alike: bool | None) -> None:
+    text = f"model: {{_component_: torchtune.models.llama3.llama3_8b}}\ndataset: {dataset}\n"
+    settings = torchtune.scan(Document("a.yaml", text)).settings
+    assert next((one.value for one in settings if one.key == "data.unequal_labels"), None) is alike

@@ -69,35 +69,40 @@ def _values(value: ast.expr | None, told: _Told) -> list[ast.Call]:
 
 def left_unprepared(statements: Sequence[ast.stmt]) -> ast.Call | None:
     """The first loader that draws at random, where none of these is among what is prepared, nor what may be one."""
-    nodes = nodes_in(*statements)
-    made: dict[str, ast.Call] = {}
-    others: set[str] = set()
+    drawing, others, prepared = _loaders(statements)
+    if any(_MAY_LOAD.search(name) for name in prepared - others.keys()):
+        return None
+    return next(iter(drawing.values()), None) if prepared and prepared.isdisjoint(drawing) else None
+
+
+def none_prepared(statements: Sequence[ast.stmt]) -> ast.Call | None:
+    """The first loader, where no loader is among what is prepared, nor what may be one."""
+    drawing, others, prepared = _loaders(statements)
+    made = drawing | others
+    if not prepared or not prepared.isdisjoint(made) or any(map(_MAY_LOAD.search, prepared)):
+        return None
+    return next(iter(made.values()), None)
+
+
+def _loaders(statements: Sequence[ast.stmt]) -> tuple[dict[str, ast.Call], dict[str, ast.Call], set[str]]:
+    """Loaders that draw at random and others, by their names, and what is prepared: nothing if one cannot be read."""
+    drawing: dict[str, ast.Call] = {}
+    others: dict[str, ast.Call] = {}
     prepared: list[ast.expr] = []
-    for node in nodes:
+    for node in nodes_in(*statements):
         match node:
             case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=ast.Call() as call) if (
                 _LOADER.fullmatch(called_name(call))
             ):
                 draws = any(_draws(keyword) for keyword in call.keywords) or len(call.args) >= _BEFORE_SAMPLER
-                if draws:
-                    made.setdefault(ast.unparse(target), call)
-                else:
-                    others.add(ast.unparse(target))
+                (drawing if draws else others).setdefault(ast.unparse(target), call)
             case ast.Call(func=ast.Attribute(attr="prepare" | "prepare_data_loader"), args=given, keywords=[]):
                 prepared += given
             case ast.Call(func=ast.Attribute(attr="prepare") | ast.Name(id="prepare_data_loader")):
-                return None
-    names = {ast.unparse(one) for one in prepared}
-    if (
-        not prepared
-        or not made
-        or not names.isdisjoint(made)
-        or not all(isinstance(one, ast.Name | ast.Attribute) for one in prepared)
-    ):
-        return None
-    if any(_MAY_LOAD.search(name) for name in names - others):
-        return None
-    return next(iter(made.values()))
+                return {}, {}, set()
+    if not all(isinstance(one, ast.Name | ast.Attribute) for one in prepared):
+        return {}, {}, set()
+    return drawing, others, {ast.unparse(one) for one in prepared}
 
 
 def _draws(keyword: ast.keyword) -> bool:

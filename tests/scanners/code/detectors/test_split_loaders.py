@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from gradcompat.scanners.code.detectors.split_loaders import shared_twice
+from gradcompat.scanners.code.detectors.split_loaders import none_prepared, shared_twice
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,23 @@ def test_a_method_that_prepares_what_it_makes() -> None:
     """
     assert shared_twice(ast.parse(dedent(text.format(owner="accelerator"))).body) is not None
     assert shared_twice(ast.parse(dedent(text.format(owner="index"))).body) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("loader = DataLoader(stream, 8)\nmodel, opt = accelerator.prepare(model, opt)", True),
+        ("loader = DataLoader(data, shuffle=True)\nmodel = accelerator.prepare(model)", True),
+        ("loader = DataLoader(stream, 8)\nmodel, loader = accelerator.prepare(model, loader)", False),
+        (
+            "loader = DataLoader(stream, 8)\nmodel = accelerator.prepare(model)\nloader = accelerator.prepare(loader)",
+            False,
+        ),
+        ("loader = DataLoader(stream, 8)\nmodel, train_loader = accelerator.prepare(model, train_loader)", False),
+        ("loader = DataLoader(stream, 8)\nmodel, it = accelerator.prepare(model, DataLoader(stream))", False),
+        ("loader = DataLoader(stream, 8)\nparts = accelerator.prepare(*parts)", False),
+        ("loader = DataLoader(stream, 8)", False),
+    ],
+)
+def test_no_loader_is_prepared(text: str, told: bool) -> None:
+    assert (none_prepared(ast.parse(text).body) is not None) is told
