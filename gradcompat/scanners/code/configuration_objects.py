@@ -8,7 +8,7 @@ not followed, and neither is what another module may give.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _only_call(function: str, names: Names) -> ast.Call | None:
         return None
     if function in names.calls_by_name:
         return names.calls_by_name[function][0]
-    return _launched(function, names)
+    return None if _LAUNCHERS.isdisjoint(names.imports) else _launched(function, names)
 
 
 def _launched(function: str, names: Names) -> ast.Call | None:
@@ -210,21 +210,58 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def is_item_set(root: str, key: str, names: Names) -> bool:
-    """May a statement of the file set that key of the mapping, or of one in it?"""
+class Changes(NamedTuple):
+    """What statements of a file set, whatever they set it in.
+
+    Attributes:
+        keys: the items that are set by a key which is written out.
+        mappings: the names of mappings of which any item may be set, each with the scope that it is used in.
+        updates: the keys that ``update()`` gives, with such names.
+        attributes: the attributes that are set, but for those of ``self``.
+        any_attribute: ``setattr`` sets one whose name is not written out.
+    """
+
+    keys: frozenset[str]
+    mappings: Sequence[tuple[str, Scope]]
+    updates: Mapping[str, Sequence[tuple[str, Scope]]]
+    attributes: frozenset[str]
+    any_attribute: bool
+
+
+def changes_of(names: Names) -> Changes:
+    """What the statements of a file set; :attr:`.Names.changes` has it once for a file."""
+    keys, attributes, any_attribute = set(), set(), False
+    mappings: dict[tuple[str, Scope], None] = {}
+    updates: dict[str, list[tuple[str, Scope]]] = {}
     for store in names.stores:
         match store:
-            case ast.Subscript(slice=ast.Constant(value=written)):
-                if written == key:
-                    return True
+            case ast.Subscript(slice=ast.Constant(value=key)):
+                keys.add(str(key))
             case ast.Subscript():
-                if _is_called(_root(store), root, names.scope_of(store), names):
-                    return True
-    return any(
-        (one is None or one == key) and _is_called(name, root, scope, names)
-        for scope in names.scopes.values()
-        for name, filled in scope.filled.items()
-        for one, _ in filled
+                mappings[_root(store), names.scope_of(store)] = None
+            case ast.Attribute(value=ast.Name(id="self")):
+                continue
+            case ast.Attribute(attr=name):
+                attributes.add(name)
+            case ast.Call(args=[_, ast.Constant(value=str(name)), *_]):
+                attributes.add(name)
+            case ast.Call():
+                any_attribute = True
+    for scope in names.scopes.values():
+        for name, filled in scope.filled.items():
+            for key, _ in filled:
+                if key is None:
+                    mappings[name, scope] = None
+                else:
+                    updates.setdefault(key, []).append((name, scope))
+    return Changes(frozenset(keys), list(mappings), updates, frozenset(attributes), any_attribute)
+
+
+def is_item_set(root: str, key: str, names: Names) -> bool:
+    """May a statement of the file set that key of the mapping, or of one in it?"""
+    changes = names.changes
+    return key in changes.keys or any(
+        _is_called(name, root, scope, names) for name, scope in (*changes.mappings, *changes.updates.get(key, ()))
     )
 
 
@@ -408,15 +445,7 @@ def _default(value: ast.expr, names: Names, scope: Scope) -> ast.expr | None:
 
 def _is_attribute_set(key: str, names: Names) -> bool:
     """May a statement of the file set an attribute of that name, of another object than the one whose method it is?"""
-    for store in names.stores:
-        match store:
-            case ast.Attribute(value=ast.Name(id="self")):
-                continue
-            case ast.Attribute(attr=written) if written == key:
-                return True
-            case ast.Call(args=[_, name, *_]) if not isinstance(name, ast.Constant) or name.value == key:
-                return True
-    return False
+    return names.changes.any_attribute or key in names.changes.attributes
 
 
 # What an expression stands for

@@ -17,10 +17,10 @@ from math import isfinite
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from gradcompat.model.environment import Location
-from gradcompat.scanners.code.configuration_objects import returned, source_of
+from gradcompat.scanners.code.configuration_objects import Changes, changes_of, returned, source_of
 from gradcompat.scanners.code.regions import Region
 from gradcompat.scanners.code.syntax import children as children_of
-from gradcompat.scanners.code.syntax import is_on_lines_of, nodes_in
+from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.configs.training_arguments import OPTIMIZER_MEMBERS
 
 # What is not a literal. None is one.
@@ -197,12 +197,21 @@ class Names:
 
     def scope_of(self, node: ast.AST) -> Scope:
         """The innermost function that a node stands in, by its lines."""
-        around = [
-            scope
-            for within, scope in self.scopes.items()
-            if isinstance(within, ast.FunctionDef) and is_on_lines_of(node, within)
-        ]
-        return max(around, key=lambda scope: getattr(scope.node, "lineno", 0), default=self.module)
+        return self._functions.get(getattr(node, "lineno", 0), self.module)
+
+    @cached_property
+    def _functions(self) -> Mapping[int, Scope]:
+        """The innermost function of each line that stands in one."""
+        functions = [(one, scope) for one, scope in self.scopes.items() if isinstance(one, ast.FunctionDef)]
+        found: dict[int, Scope] = {}
+        for function, scope in sorted(functions, key=lambda one: one[0].lineno):
+            found.update(dict.fromkeys(range(function.lineno, (function.end_lineno or 0) + 1), scope))
+        return found
+
+    @cached_property
+    def changes(self) -> Changes:
+        """What the file sets in objects and mappings."""
+        return changes_of(self)
 
     def as_program(self) -> Names:
         """The names of the same file where it is run itself; what was found out about them stays."""
