@@ -119,6 +119,7 @@ def _beside(default: LeftOut) -> list[str]:
     parts = [f"without {name} `{versions}`" for name, versions in default.unless]
     parts += [f"with `{key}={value_text(value)}`" for key, value in default.beside]
     parts += [f"with any `{key}`" for key in default.among]
+    parts += [f"with `{default.called}()`"] if default.called else []
     return parts + [f"not with `{key}={value_text(value)}`" for key, value in default.against]
 
 

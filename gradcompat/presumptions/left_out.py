@@ -40,6 +40,7 @@ class LeftOut:
         among: settings that have to be stated with any values, since they show that the config was read.
         against: settings that turn it round where they are stated with these values.
         unless: packages and the versions of them that turn it round.
+        called: a method that the code has to call without any argument.
     """
 
     key: str
@@ -49,6 +50,7 @@ class LeftOut:
     among: tuple[str, ...] = ()
     against: tuple[tuple[str, SettingValue], ...] = ()
     unless: tuple[tuple[str, str], ...] = ()
+    called: str = ""
 
     def of(self, environment: Environment) -> tuple[SettingValue, str] | None:
         """The value and the versions that it is of; None where it is not sure for all that are installed."""
@@ -95,7 +97,7 @@ def _of_trl(
 # Before 4.38.0 torch's own default counts, which torch 1.11.0 to 2.15.0 have as transformers has it then.
 _REENTRANT_READ = (
     "4.11.3, 4.22.2, 4.31.0, 4.34.1, 4.35.2, 4.36.2, 4.37.2, 4.38.0, 4.40.0, 4.46.0, 4.49.0, 4.52.0, 4.57.6, "
-    "5.0.0rc3, 5.0.0, 5.23.0"
+    "5.0.0rc3, 5.0.0, 5.23.0, 5.24.0"
 )
 _TRANSFORMERS = "https://github.com/huggingface/transformers/blob/v5.0.0/src/transformers"
 _REENTRANT = Stated(
@@ -230,6 +232,24 @@ LEFT_OUT = (
         frameworks=(_TRL,),
         beside=_CHECKPOINTED,
         against=_ZERO_3,
+    ),
+    # A loop of one's own that switches it on with nothing said of how.
+    *(
+        LeftOut(
+            key="training.use_reentrant",
+            default=Stated(
+                value=value,
+                package="transformers",
+                versions=versions,
+                read=_REENTRANT_READ,
+                reference=f"https://github.com/huggingface/transformers/blob/{tag}/src/transformers/modeling_utils.py",
+            ),
+            frameworks=(_LIGHTNING, "accelerate", "torch"),
+            beside=_CHECKPOINTED,
+            called=called,
+        )
+        for value, versions, tag in ((True, ">=4.11.3,<5.0.0", "v4.49.0"), (False, ">=5.0.0,<=5.24.0", "v5.0.0"))
+        for called in ("gradient_checkpointing_enable", "activation_checkpointing_enable")
     ),
     # Its own trainers checkpoint where nobody asks, so that nothing has to be stated beside it.
     *(
@@ -595,6 +615,7 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
     beside = stated | {(_METHOD, method) for method in methods if len(methods) == 1}
     valued = {key for key, value in stated if value is not None}
     frameworks = _frameworks(environment)
+    calls = _calls(environment)
     having: dict[str, list[LeftOut]] = {}
     for default in LEFT_OUT:
         if (
@@ -604,6 +625,7 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
             and valued.issuperset(default.among)
             and stated.isdisjoint(default.against)
             and not any(_installed(environment, *unless) for unless in default.unless)
+            and (not default.called or f"{default.called}()" in calls)
         ):
             having.setdefault(default.key, []).append(default)
     found: list[Setting] = []
@@ -616,6 +638,14 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
         place = Location(path=f"default of {default.default.package} {versions}")
         found.append(Setting(key=key, value=value, location=place, presumed=True))
     return (*found, *_replicated(environment, frameworks))
+
+
+def _calls(environment: Environment) -> set[str]:
+    """The methods that the code calls without an argument, whatever they are called on."""
+    named = [one.value for one in environment.settings if one.key == "code.calls" and isinstance(one.value, tuple)]
+    found = {call.rpartition(".")[2] for calls in named for call in calls if call.endswith("()")}
+    # The models of diffusers, which checkpoint in a way of their own.
+    return set() if "enable_gradient_checkpointing()" in found else found
 
 
 def _replicated(environment: Environment, frameworks: set[SettingValue | None]) -> tuple[Setting, ...]:

@@ -1320,6 +1320,12 @@ USUAL: dict[str, Usual] = {
         feature="axolotl's chat_template without eot_tokens",
         reason="few tools look for that token by themselves",
     ),
+    "data.eos_closes_answers_alone": Usual(
+        values=((False, 1.0),),
+        taking="each turn that axolotl trains ends with the end-of-sequence token",
+        feature="axolotl's chosen turns of a Mistral template",
+        reason="most chat templates end each turn in the same way",
+    ),
     "data.sequence_length": Usual(
         values=((2048, 0.5), (8192, 0.5)),
         condition="sequences have {} tokens",

@@ -117,7 +117,7 @@ def test_a_model_of_ones_own_has_no_attention_of_a_library(tmp_path: Path, taken
     ("loads", "expected"),
     [
         ("", "dormant"),
-        ("model.encoder.gradient_checkpointing_enable()\n", "conditional"),
+        ("model.encoder.gradient_checkpointing_enable()\n", "affected"),
         ("from torch.utils.checkpoint import checkpoint\ncheckpoint(model, x)\n", "conditional"),
         ("import torch.utils.checkpoint\n", "dormant"),
         ("import torch.utils.checkpoint\nmodel = Swin(use_checkpoint=True)\n", "conditional"),

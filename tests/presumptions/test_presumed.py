@@ -139,10 +139,16 @@ def driven(run: Environment, *frameworks: str) -> Environment:
     return replace(run, settings=(*stated, *presumed))
 
 
-def stating(run: Environment, key: str, value: str | bool | int) -> Environment:
+def stating(run: Environment, key: str, value: str | bool | int | tuple[str, ...]) -> Environment:
     """The same, with another value or with one more."""
     kept = tuple(setting for setting in run.settings if setting.key != key)
     return replace(run, settings=(*kept, Setting(key=key, value=value, location=Location(path="train.py", line=1))))
+
+
+def looped(version: str, *calls: str) -> Environment:
+    """A loop of one's own over a checkpointed model, with the calls of its code."""
+    run = run_of(("transformers", version), framework="torch", gradient_checkpointing=True)
+    return stating(run, "code.calls", calls)
 
 
 def presumably(run: Environment, key: str, *values: str) -> Environment:
@@ -210,6 +216,16 @@ WITH_TRL_1 = run_of(("transformers", "4.57.6"), ("trl", "1.0.0"), gradient_check
         (driven(CHECKPOINTED, "transformers.Trainer", "trl"), "training.use_reentrant", True),
         (run_of(("transformers", "4.57.6")), "training.use_reentrant", None),  # without checkpointing it means nothing
         (run_of(("transformers", "5.0.0"), gradient_checkpointing=True), "training.use_reentrant", False),
+        (looped("4.57.6", "model.gradient_checkpointing_enable()"), "training.use_reentrant", True),
+        (looped("5.0.0", "gradient_checkpointing_enable()"), "training.use_reentrant", False),
+        (looped("5.24.0", "activation_checkpointing_enable()"), "training.use_reentrant", False),
+        (looped("4.57.6", "torch.utils.checkpoint.checkpoint(_1)"), "training.use_reentrant", None),
+        (looped("4.57.6", "gradient_checkpointing_enable(_1)"), "training.use_reentrant", None),
+        (
+            looped("4.57.6", "a.gradient_checkpointing_enable()", "b.enable_gradient_checkpointing()"),
+            "training.use_reentrant",
+            None,
+        ),
         (stating(GIVEN, "training.method", "dpo"), HOOK, True),
         (presumably(GIVEN, "training.method", "sft"), HOOK, True),
         (presumably(GIVEN, "training.method", "sft", "kto"), HOOK, None),

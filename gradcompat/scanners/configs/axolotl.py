@@ -115,6 +115,16 @@ _OWN = frozenset(
 # are joined with it, some of them unasked.
 _MODEL = "utils.schemas.config.AxolotlInputConfig"
 _PLUGINS = "axolotl.integrations."
+# Keys of a data set that choose turns, and the names of templates whose turns do not each end with the
+# end-of-sequence token.
+_TURNS = frozenset({"roles_to_train", "train_on_eos", "message_field_training", "message_field_training_detail"})
+_TOKENIZERS = "tokenizer_default"
+_CLOSES_ANSWERS_ALONE = frozenset(
+    {
+        *("mistral_v1", "mistral_v2v3", "mistral_v3_tekken", "alpaca", "deepseek_v2"),
+        *("metharme", "phi_35", "exaone"),
+    }
+)
 _PLUGIN = lazy_pattern(r"(?m)^[ \t]*-[ \t]*[\"']?(\w+(?:\.\w+)*\.\w*Plugin)\b")
 _DISTILLATION = f"{_PLUGINS}kd."
 _BESIDE = ("axolotl.utils.config.models.input.v0_4_1.AxolotlInputConfig", f"{_PLUGINS}*")
@@ -151,6 +161,10 @@ def scan(document: Document) -> Context:
     if named is not None:
         place = key_places(config)["datasets"]
         settings.append(Setting(key="data.turn_end_named", value=named, location=place))
+    closed = _closes_answers_alone(config)
+    if closed is not None:
+        place = key_places(config)["datasets"]
+        settings.append(Setting(key="data.eos_closes_answers_alone", value=closed, location=place))
     settings += left_to_tool("axolotl", settings)
     own = any(not name.startswith(_PLUGINS) for name in _PLUGIN.findall(document.text))
     imported = imports_of("axolotl", top, own=own)
@@ -185,6 +199,22 @@ def _names_turn_end(config: Config) -> bool | None:
     ):
         return None  # which may end a turn with any token
     return None if {"special_tokens", "tokens"} & config.top.keys() else False
+
+
+def _closes_answers_alone(config: Config) -> bool | None:
+    """Are chosen turns trained of a template that has the end-of-sequence token behind answers, and nowhere else?"""
+    if config.top.get("rl") or config.top.get("processor_type"):
+        return None
+    found: list[bool | None] = []
+    for row in rows_of(config, "datasets"):
+        kind = row.get("type")
+        if isinstance(kind, str) and kind.startswith("chat_template") and _TURNS & row.keys():
+            template = row.get("chat_template") or config.top.get("chat_template") or _TOKENIZERS
+            if template == _TOKENIZERS and str(config.top["base_model"]).startswith("mistralai/"):
+                found.append(True)
+            else:
+                found.append(None if template in (_TOKENIZERS, "jinja") else template in _CLOSES_ANSWERS_ALONE)
+    return True if True in found else None if None in found or not found else False
 
 
 def _keys(config: Config) -> Iterator[CodeUse]:

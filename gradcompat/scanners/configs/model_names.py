@@ -201,7 +201,8 @@ _FAMILIES = (
     ("AlbertForMaskedLM", r"albert-(?:base|large|xlarge|xxlarge)-v[12]"),
     ("ModernBertForMaskedLM", r"modernbert-(?:base|large)"),
     ("DebertaV2ForMaskedLM", r"m?deberta-v3-(?:xsmall|small|base|large)|deberta-v2-xx?large"),
-    # Those of sentence-transformers, whose class is that of the body.
+    # Those whose class is that of the body; the last are those of sentence-transformers.
+    ("LiltModel", r"lilt-(?:roberta-en|infoxlm|xlm-roberta)-base|lilt-only-base"),
     (
         "BertModel",
         r"(?:all|multi-qa|paraphrase|msmarco)-minilm-l-?(?:3|6|12)-(?:(?:cos|dot)-)?v\d"
@@ -245,6 +246,8 @@ _PART_OF_MODEL = re.compile(
     re.IGNORECASE,
 )
 _VARIABLE = re.compile(r"[${}<>%*]")
+# What a class is called before its head; of those with `LMHead` in their names nothing is said.
+_BODY = re.compile(r"(\w+?)(?:ForCausalLM|ForMaskedLM|(?<!LMHead)(?<!MT)(?<!Chat)Model)")
 # The task of what takes a model without its head, as an embedding does.
 BODY = "FeatureExtraction"
 # Words behind a family that make it another class.
@@ -339,8 +342,7 @@ def _headed(classes: tuple[str, ...], task: str) -> tuple[str, ...] | None:
         return tuple(_WITHOUT_EYE.get(name, name) for name in classes)
     if task and (task not in _HEADS or all(name.endswith(f"For{task}") for name in classes)):
         return classes
-    ends = ("ForCausalLM", "ForMaskedLM")
-    bodies = [name.removesuffix(end) for name in classes for end in ends if name.endswith(end)]
+    bodies = [match[1] for name in classes if (match := _BODY.fullmatch(name))]
     return tuple(f"{body}For{task}" for body in bodies) if task and bodies else None
 
 

@@ -1946,6 +1946,26 @@ def test_the_backend_of_the_compiler() -> None:
 
 
 @pytest.mark.parametrize(
+    ("loaded", "classes"),
+    [
+        (
+            "AutoModelForTokenClassification.from_pretrained('SCUT-DLVCLab/lilt-roberta-en-base')",
+            "LiltForTokenClassification",
+        ),
+        (
+            "AutoModelForSequenceClassification.from_pretrained('BAAI/bge-base-en-v1.5')",
+            "BertForSequenceClassification",
+        ),
+        ("AutoModelForSequenceClassification.from_pretrained('gpt2')", None),
+    ],
+)
+def test_a_head_on_what_is_published_without_one(loaded: str, classes: str | None) -> None:
+    context = of_text(f"from transformers import {loaded.partition('.')[0]}\nmodel = {loaded}\n")
+    stated = [one.value for one in context.settings if one.key == "model.architecture"]
+    assert stated == [None if classes is None else (classes,)]
+
+
+@pytest.mark.parametrize(
     ("made", "classes"),
     [
         ("SentenceTransformer('sentence-transformers/all-MiniLM-L6-v2')", ["BertModel"]),

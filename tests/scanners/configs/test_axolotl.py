@@ -144,3 +144,21 @@ def test_a_model_to_merge_is_no_config() -> None:
 def test_the_end_of_a_turn(text: str, named: bool | None) -> None:
     document = Document(path="a.yml", text=f"base_model: x\nsequence_len: 512\nmicro_batch_size: 1\n{text}\n")
     assert stated(axolotl.scan(document)).get("data.turn_end_named") is named
+
+
+@pytest.mark.parametrize(
+    ("text", "closed"),
+    [
+        ("chat_template: mistral_v1\ndatasets: [{path: a, type: chat_template, roles_to_train: [assistant]}]", True),
+        ("datasets: [{path: a, type: chat_template, train_on_eos: turn, chat_template: alpaca}]", True),
+        ("base_model: mistralai/M\ndatasets: [{path: a, type: chat_template, train_on_eos: turn}]", True),
+        ("chat_template: chatml\ndatasets: [{path: a, type: chat_template, train_on_eos: turn}]", False),
+        ("chat_template: mistral_v1\ndatasets: [{path: a, type: chat_template}]", None),
+        ("datasets: [{path: a, type: chat_template, train_on_eos: turn}]", None),
+        ("chat_template: mistral_v1\ndatasets: [{path: a, type: chat_template, train_on_eos: turn}]\nrl: dpo", None),
+    ],
+)
+def test_a_template_that_closes_answers_alone(text: str, closed: bool | None) -> None:
+    model = "" if text.startswith("base_model") else "base_model: x\n"
+    document = Document(path="a.yml", text=f"{model}sequence_len: 512\nmicro_batch_size: 1\n{text}\n")
+    assert stated(axolotl.scan(document)).get("data.eos_closes_answers_alone") is closed
