@@ -13,7 +13,7 @@ from gradcompat.model.release_question import ReleaseQuestion
 from gradcompat.scanners.configs import training_arguments
 from gradcompat.scanners.configs.flat import key_places, read_config, run_of, settings_of
 from gradcompat.scanners.configs.tool_defaults import imports_of, left_to_tool
-from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.scanners.key_mapping import SEVERAL, Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import replace
 
 _TUNER = Feed("peft.method", {"full": "none", "longlora": "lora"})
@@ -52,6 +52,7 @@ FEEDS: Feeds = {
     "layers_to_transform": Feed("peft.layers_to_transform", given=True),
     "lorap_lr_ratio": Feed("peft.optimizer", given="loraplus"),
     "global_world_size": Feed("distributed.processes"),
+    "sequence_parallel_size": Feed("distributed.sequence_split", dict.fromkeys(SEVERAL, "ms-swift"), only=True),
     # The names of the DeepSpeed configs that ms-swift brings along.
     "deepspeed": (
         Feed("distributed.strategy", given="deepspeed"),
