@@ -181,7 +181,7 @@ KEYS: dict[str, Key] = {
     "optimizer.weight_decay": Key("float", "weight decay of the optimizer"),
     "distributed.strategy": Key("str", "none, ddp, dp, fsdp, deepspeed, tensor_parallel, context_parallel, pipeline"),
     "distributed.sequence_split": Key(
-        "str", "how processes of accelerate or verl share the tokens of a sequence: context_parallel, ulysses"
+        "str", "how processes share the tokens of a sequence: context_parallel, ulysses (accelerate, verl), ms-swift"
     ),
     "distributed.processes": Key("int", "number of training processes"),
     "distributed.backend": Key("str", "nccl, gloo, mpi"),

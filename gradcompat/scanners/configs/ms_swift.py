@@ -13,7 +13,7 @@ from gradcompat.model.release_question import ReleaseQuestion
 from gradcompat.scanners.configs import training_arguments
 from gradcompat.scanners.configs.flat import key_places, read_config, run_of, settings_of
 from gradcompat.scanners.configs.tool_defaults import imports_of, left_to_tool
-from gradcompat.scanners.key_mapping import Feed, Feeds
+from gradcompat.scanners.key_mapping import SEVERAL, Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import replace
 
 _TUNER = Feed("peft.method", {"full": "none", "longlora": "lora"})
@@ -52,6 +52,7 @@ FEEDS: Feeds = {
     "layers_to_transform": Feed("peft.layers_to_transform", given=True),
     "lorap_lr_ratio": Feed("peft.optimizer", given="loraplus"),
     "global_world_size": Feed("distributed.processes"),
+    "sequence_parallel_size": Feed("distributed.sequence_split", dict.fromkeys(SEVERAL, "ms-swift"), only=True),
     # The names of the DeepSpeed configs that ms-swift brings along.
     "deepspeed": (
         Feed("distributed.strategy", given="deepspeed"),
@@ -100,6 +101,10 @@ _COUNTS_NOT = (
     ReleaseQuestion(package="ms-swift", operator="<", literal="3.2.2"),
 )
 _DEFAULT = Location(path="default of ms-swift")
+# Whose trainer weighs a micro-batch by its labels, whatever the model does: Seq2SeqTrainer.compute_loss from 2.5.2 on.
+_COUNT = "model.uses_num_items_in_batch"
+_COUNTING = (ReleaseQuestion(package="ms-swift", operator=">=", literal="2.5.2"),)
+_OF_TEXT = frozenset({"sft", "pretrain"})
 # Without one of these it is about inference, evaluation or sampling.
 _TRAINING = frozenset(
     {"per_device_train_batch_size", "num_train_epochs", "gradient_accumulation_steps", "learning_rate"}
@@ -130,6 +135,7 @@ def scan(document: Document) -> Context:
         # of all other tasks derive from transformers' own.
         drives = "training.framework"
         settings.append(Setting(key=drives, value="transformers.Trainer", location=_DEFAULT, presumed=True))
+    settings += weighed_by_labels(settings, top)
     context = run_of(config, "ms-swift", [*settings, *left_to_tool("ms-swift", settings)], skipped)
     return replace(context, imported=imports_of("ms-swift", top))
 
@@ -155,3 +161,16 @@ def micro_batches(stated: Iterable[Setting]) -> Iterator[Setting]:
     steps = max(1, math.ceil(_SAMPLES / batch / processes))
     for value, where in (*((steps, one) for one in _COUNTS), (1, _COUNTS_NOT)):
         yield Setting(key=_ACCUMULATION, value=value, location=_DEFAULT, presumed=True, where=where)
+
+
+def weighed_by_labels(stated: Iterable[Setting], arguments: Mapping[str, object]) -> Iterator[Setting]:
+    """That the loss of a step is divided by all of its labels, which ms-swift does itself for language models.
+
+    Args:
+        stated: what the run says.
+        arguments: the same by ms-swift's own names. Of classifiers, rewards and embeddings nothing is said.
+    """
+    methods = {setting.value for setting in stated if setting.key == "training.method"}
+    aligned = methods - _OF_TEXT or arguments.get("rlhf_type")
+    if not aligned and arguments.get("task_type") in ("causal_lm", None):
+        yield Setting(key=_COUNT, value=True, location=_DEFAULT, where=_COUNTING)

@@ -18,6 +18,7 @@ _HOOK, _CACHE = "training.enable_input_require_grads", "model.use_cache"
 _PADDING = "data.padding_side"
 _LEAVES = "deepspeed.leaf_modules"
 _BATCH = "training.per_device_train_batch_size"
+_SPLIT = "distributed.sequence_split"
 
 # The tool as messages call it, and what it does. Where they checkpoint, all of them turn the cache off.
 _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
@@ -40,7 +41,10 @@ _OF_TOOL: Mapping[str, tuple[str, Mapping[str, SettingValue]]] = {
     ),
     # trainers/arguments.py and llm/train/sft.py in 3.2.0, trainers/mixin.py in 4.5.3; which kind of checkpointing
     # depends on the release and the launch. The batch is that of 2.0.0, 2.6.1, 3.0.0, 3.12.6 and 4.0.0.
-    "ms-swift": ("ms-swift", {_CHECKPOINTING: True, _HOOK: True, _CACHE: False, _PADDING: "right", _BATCH: 1}),
+    "ms-swift": (
+        "ms-swift",
+        {_CHECKPOINTING: True, _HOOK: True, _CACHE: False, _PADDING: "right", _BATCH: 1, _SPLIT: "none"},
+    ),
     # load_adapter in 0.6.0, 0.9.2, 0.12.2 and 0.19.0; the embeddings of other runs are trained, or have it as well.
     # MultipackBatchSampler in 0.9.1, 0.9.2 and 0.18.0 fills several sequences at a time.
     "axolotl": ("axolotl", {_HOOK: True, _CACHE: False, _STRATEGY: "binned"}),

@@ -226,6 +226,7 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
         settings += left_to_tool(_tool(launch, feeds), settings)
         if launch.tool == "ms-swift":
             settings += ms_swift.micro_batches(settings)
+            settings += ms_swift.weighed_by_labels(settings, _values(launch))
     return settings, skipped
 
 

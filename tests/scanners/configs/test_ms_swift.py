@@ -131,3 +131,23 @@ def test_sixteen_samples_make_a_step_where_no_steps_are_said(stated: dict[str, i
     found = ms_swift.micro_batches([Setting(key=key, value=value, location=place) for key, value in stated.items()])
     between = [one.value for one in found if all(question.holds("3.2.1") for question in one.where)]
     assert between == ([] if steps is None else [1])
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "said"),
+    [
+        ("sft", {}, True),
+        ("pretrain", {"task_type": "causal_lm"}, True),
+        (None, {"rlhf_type": None}, True),
+        ("dpo", {"rlhf_type": "dpo"}, False),
+        (None, {"rlhf_type": "dpo"}, False),
+        ("sft", {"task_type": "seq_cls"}, False),
+    ],
+)
+def test_a_step_of_a_language_model_is_divided_by_its_labels(
+    method: str | None, arguments: dict[str, object], said: bool
+) -> None:
+    stated = [] if method is None else [Setting(key="training.method", value=method, location=Location(path="sft.sh"))]
+    found = list(ms_swift.weighed_by_labels(stated, arguments))
+    assert [one.value for one in found if all(question.holds("2.5.2") for question in one.where)] == [True] * said
+    assert not [one for one in found if all(question.holds("2.5.1.post1") for question in one.where)]
