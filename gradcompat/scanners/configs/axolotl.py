@@ -118,10 +118,10 @@ _MODEL = "utils.schemas.config.AxolotlInputConfig"
 _PLUGINS = "axolotl.integrations."
 _PLUGIN = lazy_pattern(r"(?m)^[ \t]*-[ \t]*[\"']?(\w+(?:\.\w+)*\.\w*Plugin)\b")
 _DISTILLATION = f"{_PLUGINS}kd."
-# Trainers with a loss of their own, which plugins put in where a key asks for it.
+# Trainers with a loss of their own, which plugins put in; one of them where a key asks for it.
 _TRAINERS = {
     f"{_DISTILLATION}trainer.AxolotlKDTrainer": "kd_trainer",
-    f"{_PLUGINS}diffusion.trainer.DiffusionTrainer": "plugins",
+    f"{_PLUGINS}diffusion.trainer.DiffusionTrainer": None,
 }
 _BESIDE = ("axolotl.utils.config.models.input.v0_4_1.AxolotlInputConfig", f"{_PLUGINS}*")
 
@@ -157,7 +157,8 @@ def scan(document: Document) -> Context:
     if named is not None:
         place = key_places(config)["datasets"]
         settings.append(Setting(key="data.turn_end_named", value=named, location=place))
-    trainer = next((name for name, key in _TRAINERS.items() if top.get(key) and _has_plugin(config, name)), None)
+    trainers = (name for name, key in _TRAINERS.items() if key is None or top.get(key))
+    trainer = next((name for name in trainers if _has_plugin(config, name)), None)
     if trainer is not None:
         places = (key_places(config)["plugins"],)
         settings.append(Setting(key=SYMBOLS_KEY, value=(trainer,), location=places[0], places=places))
