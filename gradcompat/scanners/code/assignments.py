@@ -578,6 +578,16 @@ def _hands_on(node: ast.ClassDef, hooks: Collection[str]) -> bool:
     return False
 
 
+def _turns_off(statement: ast.stmt, name: str) -> bool:
+    """``name = False`` in the body of a class, or a property that returns False."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=given)], value=ast.Constant(value=False)):
+            return given == name
+        case ast.FunctionDef(name=given, decorator_list=[ast.Name(id="property")], body=[*_, ast.Return(value=value)]):
+            return given == name and isinstance(value, ast.Constant) and value.value is False
+    return False
+
+
 def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
     """A module whose step only gives back the loss is not optimised by hand, which takes calls in the step itself."""
     found.drivers.setdefault("lightning", found.place(node))
@@ -597,6 +607,8 @@ def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
             found.symbol(f"lightning.LightningModule.{hook}", statement)
         if _overrides(statement, "configure_optimizers"):
             found.configured.append(_hands_schedule(statement))
+        if _turns_off(statement, "automatic_optimization"):
+            found.state(step, "training.manual_optimization", True, at=statement)
     returned = any(isinstance(inner, ast.Return) and inner.value for step in steps for inner in ast.walk(step))
     if returned and not mentioned & _BY_HAND:
         found.state(step, "training.manual_optimization", False, at=steps[0])

@@ -18,6 +18,7 @@ from gradcompat.scanners.configs.training_arguments import ATTENTION, FSDP_CONFI
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.startup.lazy_patterns import lazy_pattern
+from gradcompat.terms.symbol_patterns import SYMBOLS_KEY
 
 _LIGER = Feed("training.use_liger_kernel", {"true": True}, only=True)
 
@@ -127,6 +128,11 @@ _CLOSES_ANSWERS_ALONE = frozenset(
 )
 _PLUGIN = lazy_pattern(r"(?m)^[ \t]*-[ \t]*[\"']?(\w+(?:\.\w+)*\.\w*Plugin)\b")
 _DISTILLATION = f"{_PLUGINS}kd."
+# Trainers with a loss of their own, which plugins put in; one of them where a key asks for it.
+_TRAINERS = {
+    f"{_DISTILLATION}trainer.AxolotlKDTrainer": "kd_trainer",
+    f"{_PLUGINS}diffusion.trainer.DiffusionTrainer": None,
+}
 _BESIDE = ("axolotl.utils.config.models.input.v0_4_1.AxolotlInputConfig", f"{_PLUGINS}*")
 
 
@@ -165,10 +171,21 @@ def scan(document: Document) -> Context:
     if closed is not None:
         place = key_places(config)["datasets"]
         settings.append(Setting(key="data.eos_closes_answers_alone", value=closed, location=place))
+    trainers = (name for name, key in _TRAINERS.items() if key is None or top.get(key))
+    trainer = next((name for name in trainers if _has_plugin(config, name)), None)
+    if trainer is not None:
+        places = (key_places(config)["plugins"],)
+        settings.append(Setting(key=SYMBOLS_KEY, value=(trainer,), location=places[0], places=places))
     settings += left_to_tool("axolotl", settings)
     own = any(not name.startswith(_PLUGINS) for name in _PLUGIN.findall(document.text))
     imported = imports_of("axolotl", top, own=own)
     return replace(run_of(config, "axolotl", settings, skipped), uses=tuple(_keys(config)), imported=imported)
+
+
+def _has_plugin(config: Config, trainer: str) -> bool:
+    """Is the plugin asked for that has this trainer?"""
+    package = trainer.partition(".trainer.")[0]
+    return any(str(name).startswith(f"{package}.") for name in values_of(config, "plugins") or ())
 
 
 def _distils(config: Config) -> bool:

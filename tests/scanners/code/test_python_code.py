@@ -100,6 +100,21 @@ def test_trainer_with_an_adapter() -> None:
     assert context.skipped == ()
 
 
+@pytest.mark.parametrize(
+    "by_hand",
+    ["automatic_optimization = False", "@property\n    def automatic_optimization(self):\n        return False"],
+)
+def test_a_lightning_module_turns_automatic_optimization_off_in_its_body(by_hand: str) -> None:
+    program = f"""import pytorch_lightning as pl
+class Net(pl.LightningModule):
+    {by_hand}
+    def training_step(self, batch, i):
+        self.optimizers().step()
+pl.Trainer().fit(Net())
+"""
+    assert (3 + by_hand.startswith("@"), "training.manual_optimization", True) in facts(program)
+
+
 def test_lightning() -> None:
     assert rows(of_file("lightning_adafactor.py")) == [
         (6, 1, "training.framework", "lightning", None),

@@ -90,7 +90,14 @@ HEAD = "base_model: m\nsequence_len: 8\nmicro_batch_size: 1\nrl: kto\n"
         ("per_device_train_batch_size: 4", {}),  # not axolotl's name for it
         (
             "kd_ce_alpha: 0.3\nkd_trainer: true\nplugins: [axolotl.integrations.kd.KDPlugin]",
-            {"training.kd_ce_alpha": 0.3},
+            {
+                "training.kd_ce_alpha": 0.3,
+                "code.symbols": ("axolotl.integrations.kd.trainer.AxolotlKDTrainer",),
+            },
+        ),
+        (
+            "plugins: [axolotl.integrations.diffusion.DiffusionPlugin]",
+            {"code.symbols": ("axolotl.integrations.diffusion.trainer.DiffusionTrainer",)},
         ),
         ("kd_ce_alpha: 0.3\nplugins: [axolotl.integrations.kd.KDPlugin]", {}),
         ("kd_ce_alpha: 0.3\nplugins: [ours.plugins.Distillation]", {"training.kd_ce_alpha": 0.3}),
