@@ -222,15 +222,17 @@ def _closes_answers_alone(config: Config) -> bool | None:
     """Are chosen turns trained of a template that has the end-of-sequence token behind answers, and nowhere else?"""
     if config.top.get("rl") or config.top.get("processor_type"):
         return None
+    tokenizer = config.top.get("tokenizer_config") or config.top["base_model"]
+    template_of_mistral = str(tokenizer).startswith("mistralai/") and not config.top.get("chat_template_jinja")
     found: list[bool | None] = []
     for row in rows_of(config, "datasets"):
         kind = row.get("type")
-        if isinstance(kind, str) and kind.startswith("chat_template") and _TURNS & row.keys():
-            template = row.get("chat_template") or config.top.get("chat_template") or _TOKENIZERS
-            if template == _TOKENIZERS and str(config.top["base_model"]).startswith("mistralai/"):
-                found.append(True)
+        if isinstance(kind, str) and kind.startswith("chat_template") and any(row.get(key) for key in _TURNS):
+            template = row.get("chat_template") or config.top.get("chat_template")
+            if template is None or str(template).startswith(_TOKENIZERS):
+                found.append(True if template_of_mistral else None)
             else:
-                found.append(None if template in (_TOKENIZERS, "jinja") else template in _CLOSES_ANSWERS_ALONE)
+                found.append(None if template == "jinja" else template in _CLOSES_ANSWERS_ALONE)
     return True if True in found else None if None in found or not found else False
 
 

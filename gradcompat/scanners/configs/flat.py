@@ -115,13 +115,18 @@ def values_of(config: Config, key: str) -> list[Any] | None:
 
 
 def rows_of(config: Config, key: str) -> list[Mapping[str, Any]]:
-    """The mappings of a list at a key, with their scalars."""
+    """The mappings of a list at a key, with their scalars and lists of these."""
     try:
         node = _mapping(config.document.text, config.document.path).entries.get(key)
     except Malformed:  # JSON with what YAML does not take
         return []
     items = node.items if isinstance(node, yaml_nodes.Sequence) else ()
-    return [_of_node(item) for item in items if isinstance(item, yaml_nodes.Mapping)]
+    rows = [item for item in items if isinstance(item, yaml_nodes.Mapping)]
+    return [_of_node(row) | _lists_of(row) for row in rows]
+
+
+def _lists_of(row: yaml_nodes.Mapping) -> dict[str, Any]:
+    return {key: _of_node(one) for key, one in row.entries.items() if isinstance(one, yaml_nodes.Sequence)}
 
 
 def classes_of(config: Config) -> list[tuple[str, dict[str, Any], Location]]:

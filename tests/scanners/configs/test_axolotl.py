@@ -163,6 +163,23 @@ def test_the_end_of_a_turn(text: str, named: bool | None) -> None:
         ("chat_template: mistral_v1\ndatasets: [{path: a, type: chat_template}]", None),
         ("datasets: [{path: a, type: chat_template, train_on_eos: turn}]", None),
         ("chat_template: mistral_v1\ndatasets: [{path: a, type: chat_template, train_on_eos: turn}]\nrl: dpo", None),
+        ("chat_template: mistral_v1\ndatasets: [{path: a, type: chat_template, roles_to_train: []}]", None),
+        ("chat_template: mistral_v1\ndatasets: [{path: a, type: chat_template, train_on_eos: null}]", None),
+        (
+            "base_model: mistralai/M\ntokenizer_config: o/T\n"
+            "datasets: [{path: a, type: chat_template, train_on_eos: turn}]",
+            None,
+        ),
+        (
+            "base_model: mistralai/M\nchat_template: tokenizer_default_fallback_chatml\n"
+            "datasets: [{path: a, type: chat_template, train_on_eos: turn}]",
+            True,
+        ),
+        (
+            "base_model: mistralai/M\nchat_template_jinja: x\n"
+            "datasets: [{path: a, type: chat_template, train_on_eos: turn}]",
+            None,
+        ),
     ],
 )
 def test_a_template_that_closes_answers_alone(text: str, closed: bool | None) -> None:
