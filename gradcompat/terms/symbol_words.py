@@ -99,6 +99,7 @@ _IN_WORDS = {
     "LightningModule.no_validation": "modules without a validation",
     "LightningModule.torchs_scheduler": "a schedule of torch's in configure_optimizers",
     "PipelineModule.float_loss": "a loss in float32 at the end of its pipeline",
+    "from_pretrained.in_front": "a model that is loaded in front of the trainer's arguments",
     "LayerNorm.modulated": "layer norms that slices of one parameter scale and shift",
     "initialize.inner_pass": "a pass through the model inside of the engine",
     "initialize.zero_grad": "zero_grad of the engine",
