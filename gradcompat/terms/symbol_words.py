@@ -99,6 +99,8 @@ _IN_WORDS = {
     "LightningModule.no_validation": "modules without a validation",
     "LightningModule.torchs_scheduler": "a schedule of torch's in configure_optimizers",
     "PipelineModule.float_loss": "a loss in float32 at the end of its pipeline",
+    "Fabric.load.in_front": "a checkpoint that is loaded in front of setup",
+    "load_lora.forgotten": "an adapter that is loaded and not used",
     "from_pretrained.in_front": "a model that is loaded in front of the trainer's arguments",
     "LayerNorm.modulated": "layer norms that slices of one parameter scale and shift",
     "initialize.inner_pass": "a pass through the model inside of the engine",

@@ -28,7 +28,7 @@ def early_model(statements: Sequence[ast.stmt]) -> ast.AST | None:
     loaded: list[ast.Call] = []
     told: list[ast.Call] = []
     functions: set[ast.AST | None] = set()
-    for call, function in _calls(statements):
+    for call, function in calls(statements):
         name = text(call.func)
         if _LOADED.fullmatch(name):
             loaded.append(call)
@@ -39,10 +39,10 @@ def early_model(statements: Sequence[ast.stmt]) -> ast.AST | None:
         functions.add(function)
     if not loaded or not told or len(functions) > 1:
         return None
-    return loaded[0] if max(map(_position, loaded)) < min(map(_position, told)) else None
+    return loaded[0] if max(map(position, loaded)) < min(map(position, told)) else None
 
 
-def _calls(statements: Sequence[ast.stmt]) -> Iterator[tuple[ast.Call, ast.AST | None]]:
+def calls(statements: Sequence[ast.stmt]) -> Iterator[tuple[ast.Call, ast.AST | None]]:
     """The calls in the order of the text, each with the function that it stands in."""
     waiting: list[tuple[ast.AST, ast.AST | None]] = [(one, None) for one in reversed(statements)]
     while waiting:
@@ -53,5 +53,6 @@ def _calls(statements: Sequence[ast.stmt]) -> Iterator[tuple[ast.Call, ast.AST |
         waiting.extend((child, within) for child in reversed(children(node)))
 
 
-def _position(node: ast.Call) -> tuple[int, int]:
+def position(node: ast.Call) -> tuple[int, int]:
+    """Where a call begins, in the order of the text."""
     return node.lineno, node.col_offset
