@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 from gradcompat.scanners.code.arguments import argument, arguments, pairs
 from gradcompat.scanners.code.call_lines import call_lines
 from gradcompat.scanners.code.calls import known
+from gradcompat.scanners.code.dataclass_parsers import filled_class
 from gradcompat.scanners.code.detectors.added_layers import BASE, layers_of
 from gradcompat.scanners.code.detectors.lent_state import is_put_back
 from gradcompat.scanners.code.detectors.own_compilation import runs_model
@@ -135,7 +136,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
         else:
             found.symbol("torch.nn.Parameter.thawed", target)
     else:
-        for kind in found.names.type_of(target.value, step.scope):
+        made = found.names.type_of(target.value, step.scope) or filled_class(target.value, step.scope, found.names)
+        for kind in made:
             one = known(kind)
             if one is not None and not one.trains:
                 found.feed(step, one, list(argument(name, value, found.names, step.scope, spelling)))

@@ -21,9 +21,9 @@ from gradcompat.scanners.code.assignments import (
     variable,
 )
 from gradcompat.scanners.code.calls import BATCH, KNOWN_METHODS, KNOWN_OF_TYPE, PADDING, PROCESSORS, known
-from gradcompat.scanners.code.command_options import PARSERS, read_parsed_classes
+from gradcompat.scanners.code.command_options import read_parsed_classes
 from gradcompat.scanners.code.config_lookups import loaded_file, lookup
-from gradcompat.scanners.code.dataclass_parsers import dataclass_parser, fills_own_alone, parsed_input
+from gradcompat.scanners.code.dataclass_parsers import PARSERS, dataclass_parser, fills_own_alone, parsed_input
 from gradcompat.scanners.code.detectors.adapted_parts import adapts_part
 from gradcompat.scanners.code.detectors.averaged_losses import LOSS, is_averaged
 from gradcompat.scanners.code.detectors.collected_metrics import COLLECTION, ways_of_computing
@@ -400,6 +400,8 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         found.checkpointing.append(step)
     elif method == "enable_input_require_grads":
         found.hooks.append(step)
+    elif method == "register_forward_hook" and is_embeddings(text(called.value)):
+        found.hooked_tables.append(step)
     elif method == "to" and [found.names.literal(argument, step.scope) for argument in call.args[:1]] == ["mps"]:
         found.state(step, "host.device", "mps", at=call)
     elif method == "set_attn_implementation":

@@ -25,11 +25,15 @@ def order(found: Findings, end: Step) -> None:
 
 
 def hooked(found: Findings, end: Step) -> None:
-    """Where the hook on the embeddings stands behind the question for checkpointing, it is there when it counts."""
-    if not found.hooks:
+    """Where the hook on the embeddings stands behind the question for checkpointing, it is there when it counts.
+
+    A hook of the program's own counts where it is for gradients, which one that adds noise is not.
+    """
+    hooks = found.hooks or (found.hooked_tables if "make_inputs_require_grad" in found.mentioned else [])
+    if not hooks:
         return
-    asked = _behind_checkpointing(end.node) if any(step.branch for step in found.hooks) else set()
-    for step in found.hooks:
+    asked = _behind_checkpointing(end.node) if any(step.branch for step in hooks) else set()
+    for step in hooks:
         branch = step.branch and step.node not in asked
         found.state(step._replace(branch=branch), "training.enable_input_require_grads", True)
 

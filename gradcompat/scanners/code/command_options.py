@@ -10,6 +10,7 @@ from gradcompat.scanners.code.arguments import Argument, Place
 from gradcompat.scanners.code.calls import known
 from gradcompat.scanners.code.command_functions import ROOTS, Function, commanded, is_command, parameters
 from gradcompat.scanners.code.config_lookups import is_config
+from gradcompat.scanners.code.dataclass_parsers import PARSERS
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_branches import switches
@@ -18,7 +19,6 @@ from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import Step
 from gradcompat.startup.lazy_dataclasses import replace
 
-PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
 _BY_LAUNCHERS = frozenset({"local_rank"})  # options that torch's and DeepSpeed's launchers add to a command
 
 

@@ -9,6 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTIONS, on_plain_convolutions
 from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
 from gradcompat.scanners.code.detectors.converted_replicas import CONVERTED, WRAPPING, converted_replica
+from gradcompat.scanners.code.detectors.early_loads import (
+    ADAPTING,
+    FORGOTTEN,
+    IN_FRONT,
+    RESTORING,
+    forgotten_adapter,
+    load_in_front,
+)
+from gradcompat.scanners.code.detectors.early_models import EARLY, LOADING, early_model
 from gradcompat.scanners.code.detectors.graded_losses import FUSED, only_trains
 from gradcompat.scanners.code.detectors.inner_passes import MAKING, PAST_ENGINE, inner_pass
 from gradcompat.scanners.code.detectors.joined_convolutions import CONVOLVING, joined_convolution
@@ -60,6 +69,9 @@ _IN_A_FILE: tuple[tuple[str | None, re.Pattern[str], Callable[[Sequence[ast.stmt
     ("torch", WRAPPING, converted_replica, CONVERTED),
     ("deepspeed", MAKING, inner_pass, PAST_ENGINE),
     ("torch", SLICING, modulated_norms, MODULATED),
+    ("transformers", LOADING, early_model, EARLY),
+    (None, RESTORING, load_in_front, IN_FRONT),
+    ("unsloth", ADAPTING, forgotten_adapter, FORGOTTEN),
     (None, SAMPLING, sampled_number, SAMPLED),
 )
 

@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from gradcompat.model.context import DataclassParser, LaunchOption
 from gradcompat.scanners.code.arguments import Place
 from gradcompat.scanners.code.called_classes import full_name
-from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.scanners.code.names import PARSING, Names, Scope
 from gradcompat.scanners.code.syntax import argument_of
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
+PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
 _CONFIG_READERS = frozenset({"TrlParser"})
 _PACKAGES = ("transformers.", "trl.")
 _DEEPEST = 8  # of dataclasses that inherit from one another
@@ -70,6 +71,47 @@ def dataclass_parser(call: ast.Call, scope: Scope, names: Names) -> DataclassPar
         return None
     last = parser.rpartition(".")[2]
     return DataclassParser(classes=tuple(classes), own=frozenset(own), reads_config=last in _CONFIG_READERS)
+
+
+def filled_class(node: ast.expr, scope: Scope, names: Names) -> tuple[str, ...]:
+    """The class of what a parser of dataclasses fills: ``_, args = parser.parse_args_into_dataclasses()``.
+
+    Args:
+        node: the name that is used.
+        scope: where it stands.
+        names: of the module.
+    """
+    bound = names.bindings(node.id, scope) if isinstance(node, ast.Name) else None
+    if bound is None or not isinstance(node, ast.Name):
+        return ()
+    values, within = bound
+    place = within.parsed.get(node.id)
+    calls = within.unpacked.get(node.id, [])
+    match values:
+        case [ast.Subscript(value=whole, slice=ast.Constant(value=int(place)))]:
+            calls = [whole]
+    for call in calls:
+        match call:
+            case ast.Call(func=ast.Attribute(value=parser, attr=method)) if method in PARSING and place is not None:
+                nodes = _filled(parser, within, names)
+                if place < len(nodes):
+                    return names.resolve(nodes[place], within) or tuple(names.bases(nodes[place], within))
+    return ()
+
+
+def _filled(parser: ast.expr, scope: Scope, names: Names) -> list[ast.expr]:
+    """The dataclasses of ``HfArgumentParser((A, B))``, or of a name that is bound to it alone."""
+    if isinstance(parser, ast.Name):
+        bound = names.bindings(parser.id, scope)
+        match None if bound is None else bound[0]:
+            case [ast.Call() as made]:
+                parser = made
+    if not isinstance(parser, ast.Call) or not any(
+        name.startswith(_PACKAGES) and name.rpartition(".")[2] in PARSERS for name in names.resolve(parser.func, scope)
+    ):
+        return []
+    given = argument_of(parser, "dataclass_types", 0)
+    return (_elements(given, scope, names) or []) if given is not None else []
 
 
 def fills_own_alone(call: ast.Call, scope: Scope, names: Names) -> bool:

@@ -62,6 +62,7 @@ class Findings:
         checkpointing: calls that enable checkpointing, in the order of the text.
         wrapping: calls that put an adapter on the model.
         hooks: calls that let the output of the embeddings require a gradient.
+        hooked_tables: calls that put a hook of the program's own on the embeddings.
         frozen: where the embeddings are frozen.
         models: variables that hold a model which the program has loaded.
         mentioned: attributes and methods that occur.
@@ -115,6 +116,7 @@ class Findings:
     checkpointing: list[Step] = field(default_factory=list)
     wrapping: list[Step] = field(default_factory=list)
     hooks: list[Step] = field(default_factory=list)
+    hooked_tables: list[Step] = field(default_factory=list)
     frozen: ast.AST | None = None
     models: set[str] = field(default_factory=set)
     mentioned: set[str] = field(default_factory=set)

@@ -79,7 +79,8 @@ Binding = Imported | ast.AST | None
 class Scope:
     """The names that a module, a class, a function or a comprehension binds, with everything they are bound to.
 
-    ``parsed`` are those of them that get the options of a command line, one of several objects that a parser returns.
+    ``parsed`` are those of them that get the options of a command line, one of several objects that a parser returns,
+    each with its place among them, which is None where it cannot be counted.
     ``unpacked`` are the expressions of which a name gets a part: ``major, minor = numbers(torch.__version__)``.
     ``grown`` are those that a list of this name gets appended, and ``filled`` the keys and values that a mapping of
     this name gets by statements; of one whose keys are not written out the key is None. ``reordered`` are the names of
@@ -91,7 +92,7 @@ class Scope:
     names: dict[str, list[Binding]] = field(default_factory=dict)
     attributes: dict[str, list[Binding]] = field(default_factory=dict)
     declared: set[str] = field(default_factory=set)
-    parsed: set[str] = field(default_factory=set)
+    parsed: dict[str, int | None] = field(default_factory=dict)
     unpacked: dict[str, list[ast.expr]] = field(default_factory=dict)
     grown: dict[str, list[ast.expr]] = field(default_factory=dict)
     filled: dict[str, list[tuple[str | None, ast.expr]]] = field(default_factory=dict)
@@ -346,7 +347,10 @@ class Names:
                         and isinstance(value.func, ast.Attribute)
                         and value.func.attr in PARSING
                     ):
-                        scope.parsed.update(element.id for element in elements if isinstance(element, ast.Name))
+                        counted = not any(isinstance(element, ast.Starred) for element in elements)
+                        for place, element in enumerate(elements):
+                            if isinstance(element, ast.Name):
+                                scope.parsed[element.id] = place if counted else None
                     values: list[ast.expr | None] = [None] * len(elements)
                     if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(elements):
                         plain = not any(isinstance(element, ast.Starred) for element in (*elements, *value.elts))

@@ -161,6 +161,8 @@ _FAMILIES = (
     ("BloomForCausalLM", r"bloom|bloomz?-(?:SIZE|\d+b\d)|bloomz"),
     ("FalconH1ForCausalLM", r"falcon-h1-SIZE(?:-deep)?"),
     ("BambaForCausalLM", r"bamba-9b"),
+    ("Lfm2ForCausalLM", r"lfm2-(?:350m|700m|1\.2b|2\.6b)|lfm2\.5-(?:230m|350m|1\.2b|2\.6b)"),
+    ("Lfm2MoeForCausalLM", r"lfm2-(?:8b-a1b|24b-a2b)"),
     ("Zamba2ForCausalLM", r"zamba2-SIZE"),
     ("Mamba2ForCausalLM", r"mamba-codestral-7b"),
     ("FalconForCausalLM", r"falcon-(?:7|11|40|180)b|falcon-rw-[17]b"),

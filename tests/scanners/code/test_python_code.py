@@ -243,6 +243,12 @@ ORDER = "training.checkpointing_before_peft"
             "    else:\n        hook()",
             {HOOK: True},
         ),
+        (
+            "model.get_input_embeddings().register_forward_hook(lambda _, i, o: o.requires_grad_(True))",
+            "",
+            {HOOK: True},
+        ),
+        ("model.get_input_embeddings().register_forward_hook(add_noise)", "", {}),
         ("from .models import change", "", {}),
         ("model.project_in = lambda x: x.requires_grad_(True)", "", {}),
         ("from somewhere import change", "change(model)", {}),
@@ -257,6 +263,31 @@ ORDER = "training.checkpointing_before_peft"
 def test_absence_and_order(before: str, after: str, expected: dict[str, bool | None]) -> None:
     found = {key: value for _, key, value in facts(WRAPPED.format(before=before, after=after)) if key in (HOOK, ORDER)}
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("model, args = HfArgumentParser((ModelConfig, RewardConfig)).parse_args_into_dataclasses()", True),
+        ("parser = TrlParser((ModelConfig, RewardConfig))\nmodel, args = parser.parse_args_and_config()", True),
+        ("parser = HfArgumentParser(RewardConfig)\nargs = parser.parse_args_into_dataclasses()[0]", True),
+        ("parser = HfArgumentParser((ModelConfig, Own))\n_, args = parser.parse_args_into_dataclasses()", True),
+        (
+            "parser = HfArgumentParser((RewardConfig, ModelConfig))\n_, args = parser.parse_args_into_dataclasses()",
+            False,
+        ),
+        ("parser = HfArgumentParser(RewardConfig)\n*_, args = parser.parse_args_into_dataclasses()", False),
+        ("parser = ArgumentParser()\nother, args = parser.parse_known_args()", False),
+    ],
+)
+def test_what_is_put_into_parsed_arguments_is_said(program: str, said: bool) -> None:
+    """TRL's example of a reward model does so, with what a command cannot say."""
+    text = (
+        "from argparse import ArgumentParser\nfrom transformers import HfArgumentParser\n"
+        "from trl import ModelConfig, RewardConfig, TrlParser\nclass Own(RewardConfig):\n    beta: float = 0.1\n"
+        f"{program}\nargs.gradient_checkpointing_kwargs = dict(use_reentrant=False)\n"
+    )
+    assert (("training.use_reentrant", False) in {(key, value) for _, key, value in facts(text)}) is said
 
 
 def test_what_the_arguments_of_the_trainer_say_is_not_said_twice() -> None:

@@ -39,6 +39,8 @@ KNOWN = {
     "Gemma3ForCausalLM": "google/gemma-3-1b-pt",
     "FalconH1ForCausalLM": "tiiuae/Falcon-H1-1.5B-Deep-Instruct tiiuae/Falcon-H1-7B-Base",
     "BambaForCausalLM": "ibm-fms/Bamba-9B ibm-ai-platform/Bamba-9B-v2",
+    "Lfm2ForCausalLM": "LiquidAI/LFM2-1.2B LiquidAI/LFM2.5-1.2B-Instruct",
+    "Lfm2MoeForCausalLM": "LiquidAI/LFM2-8B-A1B",
     "Zamba2ForCausalLM": "Zyphra/Zamba2-1.2B-instruct",
     "Mamba2ForCausalLM": "mistralai/Mamba-Codestral-7B-v0.1",
     "Gemma2ForCausalLM": "google/gemma-2-9b-it",

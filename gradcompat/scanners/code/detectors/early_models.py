@@ -1,0 +1,58 @@
+"""Models that are loaded in front of the trainer's arguments, which are what tells transformers of DeepSpeed.
+
+``model = AutoModel.from_pretrained(name)`` above ``args = TrainingArguments(…)``: ZeRO-3 splits nothing while it loads.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from gradcompat.scanners.code.syntax import children
+from gradcompat.scanners.code.walk import text
+
+EARLY = "from_pretrained.in_front"
+LOADING = re.compile(r"(?:Model|For[A-Z])\w*\.from_pretrained\b")
+_LOADED = re.compile(r"(?:\w+\.)*\w*(?:Model|For[A-Z])\w*\.from_pretrained")
+# What tells transformers of DeepSpeed, or may have a part of the program that does.
+_TELLING = re.compile(
+    r"(?:\w+\.)*(?:\w*Arguments|Accelerator|PartialState|HfArgumentParser|TrlParser|HfDeepSpeedConfig"
+    r"|(?:SFT|DPO|GRPO|KTO|ORPO|CPO|PPO|PRM|RLOO|Reward|BCO|XPO|GKD|OnlineDPO|NashMD)Config)"
+)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def early_model(statements: Sequence[ast.stmt]) -> ast.AST | None:
+    """The first model, where all of them are loaded in front of the arguments, in one function with these."""
+    loaded: list[ast.Call] = []
+    told: list[ast.Call] = []
+    functions: set[ast.AST | None] = set()
+    for call, function in calls(statements):
+        name = text(call.func)
+        if _LOADED.fullmatch(name):
+            loaded.append(call)
+        elif _TELLING.fullmatch(name):
+            told.append(call)
+        else:
+            continue
+        functions.add(function)
+    if not loaded or not told or len(functions) > 1:
+        return None
+    return loaded[0] if max(map(position, loaded)) < min(map(position, told)) else None
+
+
+def calls(statements: Sequence[ast.stmt]) -> Iterator[tuple[ast.Call, ast.AST | None]]:
+    """The calls in the order of the text, each with the function that it stands in."""
+    waiting: list[tuple[ast.AST, ast.AST | None]] = [(one, None) for one in reversed(statements)]
+    while waiting:
+        node, function = waiting.pop()
+        if isinstance(node, ast.Call):
+            yield node, function
+        within = node if isinstance(node, _FUNCTIONS) else function
+        waiting.extend((child, within) for child in reversed(children(node)))
+
+
+def position(node: ast.Call) -> tuple[int, int]:
+    """Where a call begins, in the order of the text."""
+    return node.lineno, node.col_offset
