@@ -87,7 +87,7 @@ def test_a_check_without_steps_for_a_plan_names_the_nearest_single_change(tmp_pa
     only = frozenset({"GC-0004"})
     planned, alone = (
         audit(Task(File(path, "requirements.txt")), load(), AuditOptions(settings=facts, only=only, plan_steps=steps))
-        for steps in (300_000, 100)
+        for steps in (400_000, 100)
     )
     assert [one.advice.changes != () for one in planned.findings if one.advice is not None] == [True]
     (found,) = (one.advice for one in alone.findings if one.advice is not None)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners.code.calls import Known, known
-from gradcompat.scanners.code.configuration_objects import fields_of, is_item_set, source_of
+from gradcompat.scanners.code.configuration_objects import fields_of, is_item_set
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.configs.training_arguments import expanded, settled
 from gradcompat.scanners.key_mapping import fed
@@ -106,7 +106,7 @@ def _origin(node: ast.expr, names: Names, scope: Scope, spelling: str | None) ->
                 name = at.id
                 at, within, written = only, found[1], f"{name} = {{}}"
                 continue
-        source = source_of(at, names, within)
+        source = names.source_of(at, within)
         if source is None or source.names is not names:
             break
         at, within, written = source.node, source.scope, source.spelling
@@ -195,7 +195,7 @@ def _keyword(word: ast.keyword, names: Names, scope: Scope, depth: int) -> list[
 
 def _held(node: ast.expr, names: Names, scope: Scope, depth: int) -> list[Pair] | None:
     """The keys of a mapping that another mapping, an object or a parameter holds, and that is not filled by halves."""
-    source = source_of(node, names, scope)
+    source = names.source_of(node, scope)
     found = None if source is None else pairs(source.node, source.names, source.scope, depth + 1)
     if source is None or found is None:
         return None
@@ -208,7 +208,7 @@ def _fields(held: ast.expr, names: Names, scope: Scope) -> list[Pair] | None:
     found: list[Pair] = []
     for name in fields_of(held, names, scope):
         read = ast.copy_location(ast.Attribute(value=held, attr=name, ctx=ast.Load()), held)
-        source = source_of(read, names, scope)
+        source = names.source_of(read, scope)
         if source is None:
             found.append(Pair(name, read, f"{name} = {{}}", names, scope))
         else:

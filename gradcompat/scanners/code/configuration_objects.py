@@ -8,11 +8,9 @@ not followed, and neither is what another module may give.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
 
-if TYPE_CHECKING:
-    from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.scanners.code.names import Changes, Names, Scope, Source
 
 _DEEPEST = 8
 # What a class of settings may derive from; pydantic's BaseSettings asks the environment, too.
@@ -31,20 +29,14 @@ _NAMESPACES = frozenset(
 _LAUNCHERS = frozenset({"accelerate.notebook_launcher", "accelerate.launchers.notebook_launcher"})
 
 
-class Source(NamedTuple):
-    """The expression that something has its value from.
+class ProgramNames(Names):
+    """The names of a program, with what it keeps in objects of its own."""
 
-    Attributes:
-        node: the expression.
-        names: those of the module that it stands in.
-        scope: the names that hold there.
-        spelling: how it is written, with ``{}`` for the value; None where only the value stands there.
-    """
+    def source_of(self, node: ast.AST, scope: Scope) -> Source | None:
+        return source_of(node, self, scope)
 
-    node: ast.expr
-    names: Names
-    scope: Scope
-    spelling: str | None
+    def returned(self, call: ast.Call, scope: Scope) -> Source | None:
+        return returned(call, self, scope)
 
 
 def source_of(node: ast.AST, names: Names, scope: Scope, depth: int = 0) -> Source | None:
@@ -210,26 +202,14 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-class Changes(NamedTuple):
-    """What statements of a file set, whatever they set it in.
-
-    Attributes:
-        keys: the items that are set by a key which is written out.
-        mappings: the names of mappings of which any item may be set, each with the scope that it is used in.
-        updates: the keys that ``update()`` gives, with such names.
-        attributes: the attributes that are set, but for those of ``self``.
-        any_attribute: ``setattr`` sets one whose name is not written out.
-    """
-
-    keys: frozenset[str]
-    mappings: Sequence[tuple[str, Scope]]
-    updates: Mapping[str, Sequence[tuple[str, Scope]]]
-    attributes: frozenset[str]
-    any_attribute: bool
+def _changes(names: Names) -> Changes:
+    """What the statements of a file set, looked at once."""
+    if names.changes is None:
+        names.changes = _set_by(names)
+    return names.changes
 
 
-def changes_of(names: Names) -> Changes:
-    """What the statements of a file set; :attr:`.Names.changes` has it once for a file."""
+def _set_by(names: Names) -> Changes:
     keys, attributes, any_attribute = set(), set(), False
     mappings: dict[tuple[str, Scope], None] = {}
     updates: dict[str, list[tuple[str, Scope]]] = {}
@@ -259,7 +239,7 @@ def changes_of(names: Names) -> Changes:
 
 def is_item_set(root: str, key: str, names: Names) -> bool:
     """May a statement of the file set that key of the mapping, or of one in it?"""
-    changes = names.changes
+    changes = _changes(names)
     return key in changes.keys or any(
         _is_called(name, root, scope, names) for name, scope in (*changes.mappings, *changes.updates.get(key, ()))
     )
@@ -445,7 +425,8 @@ def _default(value: ast.expr, names: Names, scope: Scope) -> ast.expr | None:
 
 def _is_attribute_set(key: str, names: Names) -> bool:
     """May a statement of the file set an attribute of that name, of another object than the one whose method it is?"""
-    return names.changes.any_attribute or key in names.changes.attributes
+    changes = _changes(names)
+    return changes.any_attribute or key in changes.attributes
 
 
 # What an expression stands for

@@ -21,6 +21,7 @@ from gradcompat.errors import SourceError
 from gradcompat.files.root import Root, root_of_file
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Location
+from gradcompat.scanners.code.configuration_objects import ProgramNames
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.syntax import parse, places_in
@@ -242,7 +243,7 @@ class Project:
             try:
                 document = read_document(Path(file), self.label(file), self.root)
                 tree = parse(document.text, document.path)
-                names = Names(tree, Links(self, file), imported=True)
+                names = ProgramNames(tree, Links(self, file), imported=True)
                 self._modules[file] = Module(file, document, tree, names)
                 self.following.left += len(document.text) // _CHARACTERS_EACH
             except SourceError as error:

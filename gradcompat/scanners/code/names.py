@@ -14,10 +14,9 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 
 from gradcompat.model.environment import Location
-from gradcompat.scanners.code.configuration_objects import Changes, changes_of, returned, source_of
 from gradcompat.scanners.code.regions import Region
 from gradcompat.scanners.code.syntax import children as children_of
 from gradcompat.scanners.code.syntax import nodes_in
@@ -99,6 +98,40 @@ class Scope:
     reordered: set[str] = field(default_factory=set)
 
 
+class Source(NamedTuple):
+    """The expression that something has its value from.
+
+    Attributes:
+        node: the expression.
+        names: those of the module that it stands in.
+        scope: the names that hold there.
+        spelling: how it is written, with ``{}`` for the value; None where only the value stands there.
+    """
+
+    node: ast.expr
+    names: Names
+    scope: Scope
+    spelling: str | None
+
+
+class Changes(NamedTuple):
+    """What statements of a file set, whatever they set it in.
+
+    Attributes:
+        keys: the items that are set by a key which is written out.
+        mappings: the names of mappings of which any item may be set, each with the scope that it is used in.
+        updates: the keys that ``update()`` gives, with such names.
+        attributes: the attributes that are set, but for those of ``self``.
+        any_attribute: ``setattr`` sets one whose name is not written out.
+    """
+
+    keys: frozenset[str]
+    mappings: Sequence[tuple[str, Scope]]
+    updates: Mapping[str, Sequence[tuple[str, Scope]]]
+    attributes: frozenset[str]
+    any_attribute: bool
+
+
 class Modules(Protocol):
     """The modules of a project, as one of its files sees them."""
 
@@ -145,6 +178,7 @@ class Names:
         self.rewritten = False
         self.commands: dict[ast.AST, Mapping[str, Any]] = {}  # functions whose parameters are options, with these
         self.parses: dict[ast.AST, bool] = {}  # functions, and whether they return what a parser has parsed
+        self.changes: Changes | None = None  # what it sets; None until somebody asks
         self.has: dict[Callable[[str], object], bool] = {}  # what was looked for in its text
         self.regions: tuple[Region, ...] | None = None  # what some releases alone reach; None until somebody asks
         self.fallbacks: tuple[Region, ...] | None = None  # what it can do without
@@ -208,11 +242,6 @@ class Names:
         for function, scope in sorted(functions, key=lambda one: one[0].lineno):
             found.update(dict.fromkeys(range(function.lineno, (function.end_lineno or 0) + 1), scope))
         return found
-
-    @cached_property
-    def changes(self) -> Changes:
-        """What the file sets in objects and mappings."""
-        return changes_of(self)
 
     def as_program(self) -> Names:
         """The names of the same file where it is run itself; what was found out about them stays."""
@@ -360,6 +389,16 @@ class Names:
                             if isinstance(element, ast.Name):
                                 scope.unpacked.setdefault(element.id, []).append(value)
                     waiting.extend(zip(elements, values, strict=True))
+
+    # What a program keeps in objects of its own
+
+    def source_of(self, _node: ast.AST, _scope: Scope) -> Source | None:
+        """What an item, an attribute or a parameter has its value from; here of none."""
+        return None
+
+    def returned(self, _call: ast.Call, _scope: Scope) -> Source | None:
+        """What a function of the project returns; here of none."""
+        return None
 
     # Looking up
 
@@ -520,7 +559,7 @@ class Names:
         elif (chosen := self._chosen(node, scope, depth)) is not None:
             return tuple(f"{owner}.{chosen[1]}{ending}" for owner in self.resolve(chosen[0], scope, depth + 1))
         elif isinstance(node, ast.Subscript) and depth < _MAX_ALIASES:
-            source = source_of(node, self, scope)  # a table of classes: `MODELS["t5"].from_pretrained`
+            source = self.source_of(node, scope)  # a table of classes: `MODELS["t5"].from_pretrained`
             if source is not None:
                 return tuple(f"{one}{ending}" for one in source.names.resolve(source.node, source.scope, depth + 1))
         if not ending or depth >= _MAX_ALIASES:
@@ -549,7 +588,7 @@ class Names:
                 elif isinstance(binding, ast.Call) and depth < _MAX_ALIASES:  # a function that returns a class
                     if self._chosen(binding, scope, depth) is not None:
                         names.extend(self.resolve(binding, scope, depth + 1))
-                    source = returned(binding, self, scope)
+                    source = self.returned(binding, scope)
                     if source is not None and isinstance(source.node, (ast.Name, ast.Attribute)):
                         names.extend(source.names.resolve(source.node, source.scope, depth + 1))
             self._imports[key] = tuple(dict.fromkeys(names))
@@ -743,7 +782,7 @@ class Names:
 
     def _kept(self, node: ast.expr, scope: Scope, depth: int) -> Any:
         """The value of an item, an attribute or a parameter."""
-        source = source_of(node, self, scope)
+        source = self.source_of(node, scope)
         return UNKNOWN if source is None else source.names.literal(source.node, source.scope, depth)
 
     def _bound_literal(self, name: str, bindings: list[Binding], scope: Scope, depth: int) -> Any:

@@ -10,7 +10,6 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from gradcompat.scanners.code.configuration_objects import source_of
 from gradcompat.scanners.code.names import PARSING, UNKNOWN, Names, Scope
 from gradcompat.startup.lazy_dataclasses import dataclass
 
@@ -110,7 +109,7 @@ def is_option(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> str
             )
             if passed_on or any(_is_parsed(one, names, found[1]) for one in found[0]):
                 return name
-            source = source_of(node.value, names, scope) if found[0] == [None] else None
+            source = names.source_of(node.value, scope) if found[0] == [None] else None
             return name if source is not None and _is_parsed(source.node, source.names, source.scope) else None
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=owner), attr=name):
             return name if owner in _NAMESPACES else None

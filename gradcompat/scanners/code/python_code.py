@@ -24,6 +24,7 @@ from gradcompat.model.release_question import ReleaseQuestion
 from gradcompat.scanners.code import calls
 from gradcompat.scanners.code.arguments import Place
 from gradcompat.scanners.code.called_classes import full_name
+from gradcompat.scanners.code.configuration_objects import ProgramNames
 from gradcompat.scanners.code.dataclass_parsers import is_lenient, with_inputs
 from gradcompat.scanners.code.detectors.ungraded_calls import KERNELS
 from gradcompat.scanners.code.facts import read, read_statement
@@ -114,8 +115,9 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     """
     placed = project_of(document)
     module = _imported(document, placed)
+    names: Names
     if module is None or module.tree is not tree:
-        module, names = None, Names(tree, None if placed is None else Links(*placed))
+        module, names = None, ProgramNames(tree, None if placed is None else Links(*placed))
     else:
         names = module.names.as_program()
     called = without_uncalled(tree, names)
