@@ -8,9 +8,11 @@ not followed, and neither is what another module may give.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from gradcompat.scanners.code.names import Changes, Names, Scope, Source
+from gradcompat.scanners.code.syntax import last_name
 
 _DEEPEST = 8
 # What a class of settings may derive from; pydantic's BaseSettings asks the environment, too.
@@ -26,6 +28,8 @@ _NAMESPACES = frozenset(
         *("omegaconf.OmegaConf.create", "ml_collections.ConfigDict", "ml_collections.config_dict.ConfigDict"),
     }
 )
+# What a function is called that changes a configuration which it is handed, in this module or in another one.
+_SETTING = re.compile(r"(?:^|_)(?:update|merge|override|overwrite|patch|apply|parse|fill|populate)", re.IGNORECASE)
 _LAUNCHERS = frozenset({"accelerate.notebook_launcher", "accelerate.launchers.notebook_launcher"})
 
 
@@ -234,14 +238,25 @@ def _set_by(names: Names) -> Changes:
                     mappings[name, scope] = None
                 else:
                     updates.setdefault(key, []).append((name, scope))
-    return Changes(frozenset(keys), list(mappings), updates, frozenset(attributes), any_attribute)
+    handed = {
+        given.id
+        for call in names.nodes(ast.Call)
+        if _SETTING.search(last_name(call.func))
+        for given in (*call.args, *(word.value for word in call.keywords))
+        if isinstance(given, ast.Name)
+    }
+    return Changes(frozenset(keys), list(mappings), updates, frozenset(attributes), any_attribute, frozenset(handed))
 
 
 def is_item_set(root: str, key: str, names: Names) -> bool:
     """May a statement of the file set that key of the mapping, or of one in it?"""
     changes = _changes(names)
-    return key in changes.keys or any(
-        _is_called(name, root, scope, names) for name, scope in (*changes.mappings, *changes.updates.get(key, ()))
+    return (
+        key in changes.keys
+        or root in changes.handed
+        or any(
+            _is_called(name, root, scope, names) for name, scope in (*changes.mappings, *changes.updates.get(key, ()))
+        )
     )
 
 
@@ -284,7 +299,7 @@ def _attribute(owner: ast.expr, key: str, names: Names, scope: Scope, depth: int
             defined = None if of_class is None else of_class[1]
     if isinstance(defined, ast.ClassDef) and of_class is not None:
         found = _field(defined, key, of_class[0], of_class[2], call, made)
-    if found is None or any(_is_attribute_set(key, one) for one in {names, made.names, found.names}):
+    if found is None or any(_is_attribute_set(_root(owner), key, one) for one in {names, made.names, found.names}):
         return None
     return found
 
@@ -298,7 +313,7 @@ def _own(key: str, names: Names, scope: Scope) -> Source | None:
         return None
     constructor = _method(within.node, "__init__")
     values = within.attributes.get(key, [])
-    if constructor is None or len(values) != 1 or _is_attribute_set(key, names):
+    if constructor is None or len(values) != 1 or _is_attribute_set("self", key, names):
         return None
     value = _set_at_once(values[0], constructor)
     return None if value is None else Source(value, names, names.scopes[constructor], f"self.{key} = {{}}")
@@ -423,10 +438,10 @@ def _default(value: ast.expr, names: Names, scope: Scope) -> ast.expr | None:
     return value
 
 
-def _is_attribute_set(key: str, names: Names) -> bool:
+def _is_attribute_set(root: str, key: str, names: Names) -> bool:
     """May a statement of the file set an attribute of that name, of another object than the one whose method it is?"""
     changes = _changes(names)
-    return changes.any_attribute or key in changes.attributes
+    return changes.any_attribute or key in changes.attributes or root in changes.handed
 
 
 # What an expression stands for

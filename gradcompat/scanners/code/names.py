@@ -123,6 +123,7 @@ class Changes(NamedTuple):
         updates: the keys that ``update()`` gives, with such names.
         attributes: the attributes that are set, but for those of ``self``.
         any_attribute: ``setattr`` sets one whose name is not written out.
+        handed: the names of what is handed to functions that may set something in it: ``update_config(config)``.
     """
 
     keys: frozenset[str]
@@ -130,6 +131,7 @@ class Changes(NamedTuple):
     updates: Mapping[str, Sequence[tuple[str, Scope]]]
     attributes: frozenset[str]
     any_attribute: bool
+    handed: frozenset[str]
 
 
 class Modules(Protocol):
@@ -244,9 +246,10 @@ class Names:
         return found
 
     def as_program(self) -> Names:
-        """The names of the same file where it is run itself; what was found out about them stays."""
+        """The names of the same file where it is run itself, and its own calls say what parameters are."""
         own = copy(self)
         own.is_imported = False
+        own._expressions, own._imports, own._types, own._attributes, own._literals = {}, {}, {}, {}, {}
         if own.regions:  # a program is followed to what it calls
             own.regions = None
         return own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,9 @@ def test_a_value_is_followed_to_where_it_stands(program: str, line: int, spellin
         "config = {'steps': 8}\nconfig = read()\n" + USE.format("config['steps']"),
         "config = {'steps': 8, **read()}\n" + USE.format("config['steps']"),
         "config = {'t': {'steps': 8}}\nother = config['t']\nother['steps'] = 4\n" + USE.format("config['t']['steps']"),
+        "from utils import update_config\nconfig = {'steps': 8}\nupdate_config(config, args)\n"
+        + USE.format("config['steps']"),
+        "from utils import parse\nclass CFG:\n    steps = 8\nc = CFG()\nparse(into=c)\n" + USE.format("c.steps"),
         "class CFG:\n    steps = 8\nCFG.steps = 4\n" + USE.format("CFG.steps"),
         "class CFG:\n    steps = 8\n    def more(self):\n        self.steps = 4\nc = CFG()\n" + USE.format("c.steps"),
         "class CFG:\n    steps = 8\nfor name in names:\n    setattr(CFG, name, 4)\n" + USE.format("CFG.steps"),
@@ -243,13 +247,20 @@ def test_a_value_of_another_module_counts(tmp_path: Path, module: str, program: 
     assert values(tmp_path, "train.py") == [None]
 
 
-def test_a_function_of_a_module_that_others_import_may_be_given_something_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", ["train.py", "module.py"])
+def test_a_function_of_a_module_that_others_import_may_be_given_something_else(tmp_path: Path, first: str) -> None:
     """Its own call is of no account there: it stands where the module is run itself."""
-    module = HEAD + "def train(steps):\n    " + USE.format("steps") + "if __name__ == '__main__':\n    train(8)\n"
-    (tmp_path / "module.py").write_text(module, "utf-8")
+    module = (
+        "def train(steps):\n    own = steps\n    " + USE.format("own") + "if __name__ == '__main__':\n    train(8)\n"
+    )
+    (tmp_path / "module.py").write_text(HEAD + module, "utf-8")
     (tmp_path / "train.py").write_text("from module import train\ntrain(4)\n", "utf-8")
-    assert values(tmp_path, "train.py") == [None]
-    assert values(tmp_path, "module.py") == [8]
+    expected = {"train.py": [None], "module.py": [8]}
+    shared: dict[str, object] = {}
+    for name in sorted(expected, key=lambda one: one != first):
+        document = replace(read_document(tmp_path / name, name, root_of_folder(tmp_path, ".")), shared=shared)
+        found = [one.value for one in python_code.scan(document).settings if one.key == KEY]
+        assert found == expected[name]
 
 
 def test_a_branch_that_a_class_of_settings_decides_is_decided() -> None:
