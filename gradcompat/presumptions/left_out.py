@@ -615,7 +615,6 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
     beside = stated | {(_METHOD, method) for method in methods if len(methods) == 1}
     valued = {key for key, value in stated if value is not None}
     frameworks = _frameworks(environment)
-    calls = _calls(environment)
     having: dict[str, list[LeftOut]] = {}
     for default in LEFT_OUT:
         if (
@@ -625,7 +624,7 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
             and valued.issuperset(default.among)
             and stated.isdisjoint(default.against)
             and not any(_installed(environment, *unless) for unless in default.unless)
-            and (not default.called or f"{default.called}()" in calls)
+            and (not default.called or f"{default.called}()" in _calls(environment))
         ):
             having.setdefault(default.key, []).append(default)
     found: list[Setting] = []

@@ -99,13 +99,11 @@ def _origin(node: ast.expr, names: Names, scope: Scope, spelling: str | None) ->
     for _ in range(_DEEPEST):
         if isinstance(at, (ast.Constant, ast.UnaryOp, ast.BinOp)):
             return at, written
-        if isinstance(at, ast.Name):
-            found = names.bindings(at.id, within)
-            only = found[0][0] if found and len(found[0]) == 1 else None
-            if found and isinstance(only, ast.expr):
-                name = at.id
-                at, within, written = only, found[1], f"{name} = {{}}"
-                continue
+        bound = names.bound_once(at.id, within) if isinstance(at, ast.Name) else None
+        if isinstance(at, ast.Name) and bound is not None:
+            written = f"{at.id} = {{}}"
+            at, within = bound
+            continue
         source = names.source_of(at, within)
         if source is None or source.names is not names:
             break
@@ -148,11 +146,10 @@ def pairs(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> list[Pa
 def _pairs(node: ast.expr, names: Names, scope: Scope, depth: int) -> list[Pair] | None:
     match node:
         case ast.Name(id=name):
-            bound = names.bindings(name, scope)
-            only = bound[0][0] if bound and len(bound[0]) == 1 else None
-            if bound is None or not isinstance(only, ast.expr):
+            bound = names.bound_once(name, scope)
+            if bound is None:
                 return _held(node, names, scope, depth)
-            written, filled = pairs(only, names, bound[1], depth + 1), _filled(node, names, bound[1])
+            written, filled = pairs(bound[0], names, bound[1], depth + 1), _filled(node, names, bound[1])
             return None if written is None or filled is None else [*written, *filled]
         case ast.Dict(keys=keys, values=values) if len(keys) <= _MOST:
             return _joined(_entry(key, value, names, scope, depth) for key, value in zip(keys, values, strict=True))
@@ -282,11 +279,10 @@ def said(
 def _is_collected(node: ast.expr, names: Names, scope: Scope) -> bool:
     """Is it a list of things, whatever is in it: ``[first, second]``, ``tokenizer.convert_tokens_to_ids(new)``?"""
     if isinstance(node, ast.Name):
-        found = names.bindings(node.id, scope)
-        only = found[0][0] if found and len(found[0]) == 1 else None
-        if not isinstance(only, ast.expr):
+        bound = names.bound_once(node.id, scope)
+        if bound is None:
             return False
-        node = only
+        node = bound[0]
     match node:
         case ast.List() | ast.Tuple() | ast.ListComp():
             return True

@@ -323,8 +323,8 @@ def _of_own_batches(found: Findings, step: Step, given: ast.expr) -> str | None:
 
 def _class_of(found: Findings, step: Step, given: ast.expr | None) -> tuple[Names, ast.ClassDef] | None:
     """The class of the project that an object is made of, there or where its name is bound, and its file's names."""
-    bound = found.names.bindings(given.id, step.scope) if isinstance(given, ast.Name) else None
-    made = bound[0][0] if bound and len(bound[0]) == 1 else given
+    bound = found.names.bound_once(given.id, step.scope) if isinstance(given, ast.Name) else None
+    made = given if bound is None else bound[0]
     defined = found.names.definition(made.func, step.scope) if isinstance(made, ast.Call) else None
     return (defined[0], defined[1]) if defined is not None and isinstance(defined[1], ast.ClassDef) else None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_defaults import Option
+from gradcompat.scanners.code.syntax import defaults_of
 
 # What makes a command of the function below it.
 _DECORATORS = frozenset({"typer.Typer.command", "typer.Typer.callback", "click.command"})
@@ -34,15 +35,11 @@ def commanded(call: ast.Call, names: Names, scope: Scope) -> Function | None:
 
 def parameters(function: Function, names: Names, scope: Scope) -> dict[str, Option]:
     """The options that a command has, by the parameters that have their values."""
-    given = function.args
     found = {option.name: option for option in _of_click(function, names, scope)}
-    ordered = (*given.posonlyargs, *given.args)
-    defaults = [*zip(reversed(ordered), reversed(given.defaults), strict=False)]
-    defaults += [(one, value) for one, value in zip(given.kwonlyargs, given.kw_defaults, strict=True) if value]
-    for one, value in defaults:
-        option = _option(one.arg, value, names, scope)
+    for name, value in defaults_of(function.args).items():
+        option = _option(name, value, names, scope)
         if option is not None:
-            found.setdefault(one.arg, option)
+            found.setdefault(name, option)
     return found
 
 

@@ -46,10 +46,9 @@ def lookup(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> tuple[
         case ast.Call(func=called):
             return () if set(names.resolve(called, scope)) & _LOADERS else None
         case ast.Name(id=name):
-            found = names.bindings(name, scope)
-            only = found[0][0] if found and len(found[0]) == 1 else None
-            path = lookup(only, names, found[1], depth + 1) if found and isinstance(only, ast.expr) else None
-            return () if path is None and found is not None and name in _CALLED else path
+            bound = names.bound_once(name, scope)
+            path = None if bound is None else lookup(bound[0], names, bound[1], depth + 1)
+            return () if path is None and name in _CALLED and names.bindings(name, scope) is not None else path
     return None
 
 

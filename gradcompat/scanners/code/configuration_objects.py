@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from gradcompat.scanners.code.names import Changes, Names, Scope, Source
-from gradcompat.scanners.code.syntax import last_name
+from gradcompat.scanners.code.syntax import defaults_of, last_name
 
 _DEEPEST = 8
 # What a class of settings may derive from; pydantic's BaseSettings asks the environment, too.
@@ -134,7 +134,8 @@ def _launched(function: str, names: Names) -> ast.Call | None:
                     if started != function or _LAUNCHERS.isdisjoint(names.resolve(called, names.module)):
                         continue
                     given = others[0] if others else next((one.value for one in words if one.arg == "args"), None)
-                    given = _bound(given, names, names.module)
+                    if isinstance(given, ast.Name) and (bound := names.bound_once(given.id, names.module)) is not None:
+                        given = bound[0]
                     if isinstance(given, ast.Tuple):
                         made = ast.Call(func=call.args[0], args=given.elts, keywords=[])
                         return ast.copy_location(made, call)
@@ -163,10 +164,7 @@ def _parameter(
         return Source(given, names, names.scope_of(call), f"{name}={{}}")
     if 0 <= positions.get(name, -1) < len(call.args):
         return Source(call.args[positions[name]], names, names.scope_of(call), None)
-    defaults = dict(zip(reversed([one.arg for one in ordered]), reversed(parameters.defaults), strict=False))
-    for one, default in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True):
-        if default is not None:
-            defaults[one.arg] = default
+    defaults = defaults_of(parameters)
     return Source(defaults[name], names, defined_in, f"{name}={{}}") if name in defaults else None
 
 
@@ -176,7 +174,7 @@ def _parameter(
 def _item(owner: ast.expr, key: str, names: Names, scope: Scope, depth: int) -> Source | None:
     """An entry of a mapping that is written out and that no statement of the file changes there."""
     made = _made(owner, names, scope, depth)
-    if made is None or is_item_set(_root(owner), key, names) or is_item_set(_root(owner), key, made.names):
+    if made is None or any(is_item_set(_root(owner), key, one) for one in {names, made.names}):
         return None
     return _entry(made, key)
 
@@ -502,12 +500,3 @@ def _imported(found: Source) -> Source | None:
         return found
     bound = found.names.exported(found.node, found.scope)
     return None if bound is None else Source(bound[1], bound[0], bound[0].module, None)
-
-
-def _bound(node: ast.expr | None, names: Names, scope: Scope) -> ast.expr | None:
-    """What a name is bound to, if that is one expression; of every other expression itself."""
-    if not isinstance(node, ast.Name):
-        return node
-    found = names.bindings(node.id, scope)
-    only = found[0][0] if found is not None and len(found[0]) == 1 else None
-    return only if isinstance(only, ast.expr) else None

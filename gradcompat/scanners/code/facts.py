@@ -238,10 +238,10 @@ def _types_by_hand(step: Step, call: ast.Call) -> list[str]:
     given = {word.arg: word.value for word in call.keywords if word.arg}
     if "input_ids" not in given:
         return []
-    function = step.function.node
-    inside = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-    taken = {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)} if inside else set()
     made = [name for name in sorted(_TYPES & given.keys()) if not isinstance(given[name], ast.Constant)]
+    function = step.function.node
+    inside = made and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+    taken = {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)} if inside else set()
     return [name for name in made if ast.unparse(given[name]) not in taken]
 
 

@@ -33,7 +33,6 @@ def file_ending(node: ast.AST, names: Names, scope: Scope, depth: int = 0) -> st
         case ast.Call(func=function, args=[*_, end]) if not _JOINING.isdisjoint(names.resolve(function, scope)):
             last = end
         case ast.Name(id=name):
-            bound = names.bindings(name, scope)
-            only = bound[0][0] if bound is not None and len(bound[0]) == 1 else None
-            last = only if isinstance(only, ast.expr) else None
+            bound = names.bound_once(name, scope)
+            last = None if bound is None else bound[0]
     return None if last is None else file_ending(last, names, scope, depth + 1)

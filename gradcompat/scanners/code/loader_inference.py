@@ -10,6 +10,7 @@ from gradcompat.scanners.code.arguments import Argument
 from gradcompat.scanners.code.calls import LOADER, LOADERS, STATEFUL_LOADERS
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import UNKNOWN, Names
+from gradcompat.scanners.code.object_history import called_name
 from gradcompat.scanners.code.option_defaults import is_option, named_option
 from gradcompat.scanners.code.own_loops import read_epochs
 from gradcompat.scanners.code.walk import Step
@@ -44,17 +45,10 @@ def streamed(found: Findings) -> None:
 def _shuffles_lists(names: Names) -> bool:
     """Is the result of every ``shuffle(…)`` dropped? A stream's is a new one: these put lists into another order."""
     dropped = {id(one.value) for one in names.nodes(ast.Expr)}
-    calls = [one for one in names.nodes(ast.Call) if _called(one) == "shuffle"]
+    calls = [one for one in names.nodes(ast.Call) if called_name(one) == "shuffle"]
     called = {id(one.func) for one in calls}
     others = [one for one in names.nodes(ast.Attribute) if one.attr == "shuffle"]
     return all(id(one) in dropped for one in calls) and all(id(one) in called for one in others)
-
-
-def _called(call: ast.Call) -> str | None:
-    match call.func:
-        case ast.Attribute(attr=name) | ast.Name(id=name):
-            return name
-    return None
 
 
 def loaded(found: Findings) -> None:

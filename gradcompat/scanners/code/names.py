@@ -415,6 +415,12 @@ class Names:
             found = found.parent
         return None
 
+    def bound_once(self, name: str, scope: Scope) -> tuple[ast.expr, Scope] | None:
+        """The one expression that a name is bound to, and the scope that binds it; None if it is anything else."""
+        found = self.bindings(name, scope)
+        only = found[0][0] if found is not None and len(found[0]) == 1 else None
+        return (only, found[1]) if found is not None and isinstance(only, ast.expr) else None
+
     def resolve(self, node: ast.AST, scope: Scope, depth: int = 0) -> tuple[str, ...]:
         """The full names that an expression may stand for: ``torch.nn.functional.rrelu`` for ``F.rrelu``.
 
@@ -586,13 +592,10 @@ class Names:
             for binding in bindings[:_MAX_BINDINGS]:
                 if isinstance(binding, Imported):
                     names.append(binding.name)
-                elif isinstance(binding, (ast.Name, ast.Attribute, ast.Subscript)) and depth < _MAX_ALIASES:
+                elif isinstance(binding, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)) and depth < _MAX_ALIASES:
                     names.extend(self.resolve(binding, scope, depth + 1))
-                elif isinstance(binding, ast.Call) and depth < _MAX_ALIASES:  # a function that returns a class
-                    if self._chosen(binding, scope, depth) is not None:
-                        names.extend(self.resolve(binding, scope, depth + 1))
-                    source = self.returned(binding, scope)
-                    if source is not None and isinstance(source.node, (ast.Name, ast.Attribute)):
+                    source = self.returned(binding, scope) if isinstance(binding, ast.Call) else None
+                    if source is not None and isinstance(source.node, (ast.Name, ast.Attribute)):  # a class
                         names.extend(source.names.resolve(source.node, source.scope, depth + 1))
             self._imports[key] = tuple(dict.fromkeys(names))
         return self._imports[key]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.regions import end, start
-from gradcompat.scanners.code.syntax import last_name
+from gradcompat.scanners.code.syntax import defaults_of, last_name
 
 _DEEPEST = 20
 _MAX_BINDINGS = 20
@@ -109,11 +109,10 @@ def _given(name: str, scope: Scope, names: Names) -> Iterator[tuple[ast.AST, Sco
     if not isinstance(function, ast.FunctionDef) or scope.parent is not names.module:
         return
     parameters = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-    for node in names.nodes(ast.Call):
-        if isinstance(node.func, ast.Name) and node.func.id == function.name:
-            given = dict(zip(parameters, node.args, strict=False)) | {word.arg: word.value for word in node.keywords}
-            if name in given:
-                yield given[name], names.scope_of(node)
+    for call in names.calls_by_name.get(function.name, ()):
+        given = dict(zip(parameters, call.args, strict=False)) | {word.arg: word.value for word in call.keywords}
+        if name in given:
+            yield given[name], names.scope_of(call)
 
 
 def is_left_none(name: str, scope: Scope, names: Names) -> bool:
@@ -122,9 +121,7 @@ def is_left_none(name: str, scope: Scope, names: Names) -> bool:
     if not isinstance(function, ast.FunctionDef) or scope.names.get(name) != [None]:
         return False
     ordered = [*function.args.posonlyargs, *function.args.args]
-    defaults = dict(zip([one.arg for one in reversed(ordered)], reversed(function.args.defaults), strict=False))
-    defaults |= {one.arg: one_default for one, one_default in _keyword_defaults(function)}
-    default = defaults.get(name)
+    default = defaults_of(function.args).get(name)
     if not isinstance(default, ast.Constant) or default.value is not None:
         return False
     owner = scope.parent.node if scope.parent is not None else None
@@ -134,12 +131,6 @@ def is_left_none(name: str, scope: Scope, names: Names) -> bool:
     calls = [one for one in names.nodes(ast.Call) if isinstance(one, ast.Call) and last_name(one.func) == called]
     place = next((index for index, one in enumerate(ordered) if one.arg == name), None)
     return bool(calls) and not any(_may_give(call, name, place) for call in calls)
-
-
-def _keyword_defaults(function: ast.FunctionDef) -> Iterator[tuple[ast.arg, ast.expr]]:
-    for one, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
-        if default is not None:
-            yield one, default
 
 
 def _may_give(call: ast.Call, name: str, place: int | None) -> bool:

@@ -39,8 +39,8 @@ def _groups(found: Findings, step: Step, call: ast.Call) -> str | None:
     """Into how many groups an optimizer gets its parameters; `None` if that is put together elsewhere."""
     parameters = argument_of(call, "params", 0)
     if isinstance(parameters, ast.Name):
-        bound = found.names.bindings(parameters.id, step.scope)
-        parameters = bound[0][0] if bound and len(bound[0]) == 1 and isinstance(bound[0][0], ast.expr) else None
+        bound = found.names.bound_once(parameters.id, step.scope)
+        parameters = None if bound is None else bound[0]
     match parameters:
         case ast.List(elts=[ast.Dict(), ast.Dict(), *_] as groups):
             keys = {getattr(key, "value", None) for group in groups for key in getattr(group, "keys", ())}

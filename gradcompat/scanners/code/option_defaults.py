@@ -120,11 +120,8 @@ def is_option(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> str
         case ast.Call(func=ast.Name(id="int" | "float" | "str"), args=[inner], keywords=[]):
             return is_option(inner, names, scope, depth + 1)
         case ast.Name(id=alias):
-            found = names.bindings(alias, scope)
-            only = found[0][0] if found is not None and len(found[0]) == 1 else None
-            if found is None or not isinstance(only, (ast.Attribute, ast.Subscript, ast.Call, ast.Name)):
-                return None
-            return is_option(only, names, found[1], depth + 1)
+            bound = names.bound_once(alias, scope)
+            return None if bound is None else is_option(bound[0], names, bound[1], depth + 1)
     return None
 
 
@@ -154,8 +151,8 @@ def _is_parsed(binding: object, names: Names, scope: Scope, depth: int = 0) -> b
         case ast.Subscript(value=inner) | ast.Call(func=ast.Name(id="vars"), args=[inner], keywords=[]):
             return _is_parsed(inner, names, scope, depth)
         case ast.Name(id=name) if depth < _DEEPEST:
-            found = names.bindings(name, scope)
-            return found is not None and len(found[0]) == 1 and _is_parsed(found[0][0], names, found[1], depth + 1)
+            bound = names.bound_once(name, scope)
+            return bound is not None and _is_parsed(bound[0], names, bound[1], depth + 1)
         case ast.Call(func=called) if not CLIS.isdisjoint(names.resolve(called, scope)):
             return True
         case ast.Call(func=ast.Name() as called) if depth < _DEEPEST:

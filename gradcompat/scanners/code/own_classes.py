@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from gradcompat.scanners.code.calls import known
 from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.scanners.code.syntax import defaults_of
 from gradcompat.startup.lazy_dataclasses import dataclass
 
 _Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
@@ -115,11 +116,7 @@ def _by_constructor(constructor: _Function, own: ast.ClassDef, given: _Given) ->
     if len(asked) != 1 or taken.posonlyargs or len(taken.args) < 1:
         return None
     parameters = [one.arg for one in taken.args[1:]]
-    behind: dict[str, ast.expr] = {}
-    for name, default in zip(reversed(parameters), reversed(taken.defaults), strict=False):
-        behind[name] = default
-    for keyword, given_default in zip(taken.kwonlyargs, taken.kw_defaults, strict=True):
-        behind |= {} if given_default is None else {keyword.arg: given_default}
+    behind = {name: default for name, default in defaults_of(taken).items() if name != taken.args[0].arg}
     known_names = {*parameters, *(keyword.arg for keyword in taken.kwonlyargs)}
     values: dict[str, ast.expr] = {}
     for name, default in behind.items():

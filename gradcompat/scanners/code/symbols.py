@@ -194,8 +194,8 @@ def _loads_no_optimizer(call: ast.Call, names: Names, scope: Scope) -> bool:
     """``load({"model": model.state_dict()})``, a dictionary of which no part is an optimizer's."""
     given = argument_of(call, "state_dict", 0)
     if isinstance(given, ast.Name):
-        bound = names.bindings(given.id, scope)
-        given = bound[0][0] if bound is not None and len(bound[0]) == 1 and isinstance(bound[0][0], ast.expr) else None
+        bound = names.bound_once(given.id, scope)
+        given = None if bound is None else bound[0]
     return isinstance(given, ast.Dict) and None not in given.keys and "opt" not in ast.unparse(given).lower()
 
 

@@ -10,7 +10,7 @@ import ast
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from gradcompat.errors import Malformed
@@ -109,6 +109,27 @@ def argument_of(call: ast.Call, name: str, position: int | None = None) -> ast.e
     if named is not None or position is None or len(call.args) <= position:
         return named
     return call.args[position]
+
+
+def defaults_of(parameters: ast.arguments) -> dict[str, ast.expr]:
+    """The defaults of a function's parameters, by their names."""
+    ordered = [one.arg for one in (*parameters.posonlyargs, *parameters.args)]
+    found = dict(zip(reversed(ordered), reversed(parameters.defaults), strict=False))
+    by_name = zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
+    return found | {one.arg: default for one, default in by_name if default is not None}
+
+
+def calls_in(
+    statements: Sequence[ast.stmt], functions: tuple[type[ast.AST], ...]
+) -> Iterator[tuple[ast.Call, ast.AST | None]]:
+    """The calls in the order of the text, each with the innermost of such functions that it stands in."""
+    waiting: list[tuple[ast.AST, ast.AST | None]] = [(one, None) for one in reversed(statements)]
+    while waiting:
+        node, function = waiting.pop()
+        if isinstance(node, ast.Call):
+            yield node, function
+        within = node if isinstance(node, functions) else function
+        waiting.extend((child, within) for child in reversed(children(node)))
 
 
 def last_name(node: ast.AST) -> str:

@@ -6,7 +6,8 @@ import ast
 import re
 from collections.abc import Sequence
 
-from gradcompat.scanners.code.detectors.early_models import calls, position
+from gradcompat.scanners.code.detectors.early_models import FUNCTIONS, position
+from gradcompat.scanners.code.syntax import calls_in
 
 IN_FRONT = "Fabric.load.in_front"
 RESTORING = re.compile(r"\.setup(?:_optimizers)?\(")
@@ -18,7 +19,7 @@ def load_in_front(statements: Sequence[ast.stmt]) -> ast.AST | None:
     """``fabric.load(path, state)`` where every call of it stands in front of ``fabric.setup``, in one function."""
     loaded: list[tuple[ast.Call, ast.AST | None]] = []
     wrapped: list[tuple[ast.Call, ast.AST | None]] = []
-    for call, function in calls(statements):
+    for call, function in calls_in(statements, FUNCTIONS):
         match call:
             case ast.Call(func=ast.Attribute(attr="load")) if len(call.args) + len(call.keywords) > 1:
                 loaded.append((call, function))
@@ -33,7 +34,9 @@ def load_in_front(statements: Sequence[ast.stmt]) -> ast.AST | None:
 def forgotten_adapter(statements: Sequence[ast.stmt]) -> ast.AST | None:
     """The first ``load_lora`` where nobody takes what it returns, and another one is used behind it."""
     loaded = [
-        call for call, _ in calls(statements) if isinstance(call.func, ast.Attribute) and call.func.attr == "load_lora"
+        call
+        for call, _ in calls_in(statements, FUNCTIONS)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "load_lora"
     ]
     dropped = {node.value for one in statements for node in ast.walk(one) if isinstance(node, ast.Expr)}
     return loaded[0] if len(loaded) > 1 and loaded[0] in dropped else None

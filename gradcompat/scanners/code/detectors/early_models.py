@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from gradcompat.scanners.code.syntax import children
+from gradcompat.scanners.code.syntax import calls_in
 from gradcompat.scanners.code.walk import text
 
 EARLY = "from_pretrained.in_front"
@@ -20,7 +20,7 @@ _TELLING = re.compile(
     r"(?:\w+\.)*(?:\w*Arguments|Accelerator|PartialState|HfArgumentParser|TrlParser|HfDeepSpeedConfig"
     r"|(?:SFT|DPO|GRPO|KTO|ORPO|CPO|PPO|PRM|RLOO|Reward|BCO|XPO|GKD|OnlineDPO|NashMD)Config)"
 )
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def early_model(statements: Sequence[ast.stmt]) -> ast.AST | None:
@@ -28,7 +28,7 @@ def early_model(statements: Sequence[ast.stmt]) -> ast.AST | None:
     loaded: list[ast.Call] = []
     told: list[ast.Call] = []
     functions: set[ast.AST | None] = set()
-    for call, function in calls(statements):
+    for call, function in calls_in(statements, FUNCTIONS):
         name = text(call.func)
         if _LOADED.fullmatch(name):
             loaded.append(call)
@@ -40,17 +40,6 @@ def early_model(statements: Sequence[ast.stmt]) -> ast.AST | None:
     if not loaded or not told or len(functions) > 1:
         return None
     return loaded[0] if max(map(position, loaded)) < min(map(position, told)) else None
-
-
-def calls(statements: Sequence[ast.stmt]) -> Iterator[tuple[ast.Call, ast.AST | None]]:
-    """The calls in the order of the text, each with the function that it stands in."""
-    waiting: list[tuple[ast.AST, ast.AST | None]] = [(one, None) for one in reversed(statements)]
-    while waiting:
-        node, function = waiting.pop()
-        if isinstance(node, ast.Call):
-            yield node, function
-        within = node if isinstance(node, _FUNCTIONS) else function
-        waiting.extend((child, within) for child in reversed(children(node)))
 
 
 def position(node: ast.Call) -> tuple[int, int]:

@@ -47,6 +47,6 @@ def _crops(one: ast.expr, names: Names, scope: Scope, depth: int) -> bool:
 
 def _listed(given: ast.expr | None, names: Names, scope: Scope) -> Sequence[ast.expr]:
     if isinstance(given, ast.Name):
-        bound = names.bindings(given.id, scope)
-        given = bound[0][0] if bound and len(bound[0]) == 1 and isinstance(bound[0][0], ast.List) else None
+        bound = names.bound_once(given.id, scope)
+        given = bound[0] if bound is not None and isinstance(bound[0], ast.List) else None
     return given.elts if isinstance(given, (ast.List, ast.Tuple)) else ()

@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gradcompat.scanners.code.syntax import children
+from gradcompat.scanners.code.syntax import calls_in
 from gradcompat.scanners.code.walk import text
 
 ENGINES = ("deepspeed.initialize", "ds.initialize")
@@ -70,14 +70,8 @@ def _follows(attached: _Lines, made: Sequence[_Lines]) -> bool:
 
 
 def _calls(statements: Sequence[ast.stmt]) -> Iterator[tuple[ast.Call, str]]:
-    """Each call with the function that it stands in; empty for none."""
-    waiting: list[tuple[ast.AST, str]] = [(statement, "") for statement in reversed(statements)]
-    while waiting:
-        node, within = waiting.pop()
-        if isinstance(node, ast.Call):
-            yield node, within
-        inner = node.name if isinstance(node, _FUNCTIONS) else within
-        waiting.extend((child, inner) for child in reversed(children(node)))
+    """Each call with the name of the function that it stands in; empty for none."""
+    return ((call, getattr(function, "name", "")) for call, function in calls_in(statements, _FUNCTIONS))
 
 
 def _lines(call: ast.Call, within: str, calls: Sequence[tuple[ast.Call, str]]) -> _Lines:

@@ -33,8 +33,8 @@ def made_by_name(call: ast.Call, names: Names, scope: Scope) -> tuple[tuple[str,
     """
     loaded: ast.AST | None = call.func
     if isinstance(loaded, ast.Name):
-        bound = names.bindings(loaded.id, scope)
-        loaded = bound[0][0] if bound and len(bound[0]) == 1 and isinstance(bound[0][0], ast.Call) else None
+        bound = names.bound_once(loaded.id, scope)
+        loaded = None if bound is None else bound[0]
     if isinstance(loaded, ast.Call):
         for name in names.resolve(loaded.func, scope):
             named = named_optimizer(name, loaded, names, scope) if name.endswith("load_optimizer") else None

@@ -21,10 +21,10 @@ def trains_own_head(call: ast.Call, names: Names, scope: Scope) -> bool:
     """``Trainer(model=Tagger())``, ``Trainer(Tagger.from_pretrained(…))``, whatever holds the model before."""
     made = argument_of(call, "model", 0)
     if isinstance(made, ast.Name):
-        bound = names.bindings(made.id, scope)
-        if bound is None or len(bound[0]) != 1 or not isinstance(bound[0][0], ast.expr):
+        bound = names.bound_once(made.id, scope)
+        if bound is None:
             return False
-        made, scope = bound[0][0], bound[1]
+        made, scope = bound
     while isinstance(made, ast.Call):
         called = made.func
         made = called.value if isinstance(called, ast.Attribute) and called.attr in _MOVED else called

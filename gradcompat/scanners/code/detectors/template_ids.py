@@ -64,10 +64,10 @@ def _is(word: ast.keyword, value: bool) -> bool:
 def _maker(node: ast.AST, names: Names, scope: Scope) -> ast.Call | None:
     """The call of the template that an expression is, or the only one that a name is bound to."""
     if isinstance(node, ast.Name):
-        bound = names.bindings(node.id, scope)
-        if bound is None or len(bound[0]) != 1 or not isinstance(bound[0][0], ast.AST):
+        bound = names.bound_once(node.id, scope)
+        if bound is None:
             return None
-        node = bound[0][0]
+        node = bound[0]
     match node:
         case ast.Call(func=ast.Attribute(attr="apply_chat_template")):
             return node
