@@ -319,8 +319,8 @@ EXCEEDING = {
             }
         ),
     ),
-    "formats.yaml_nodes:MAX_DEPTH": ("environment.yml", "dependencies:\n- " + "[" * 201 + "]" * 201 + "\n"),
-    "formats.yaml_nodes:MAX_MERGED": (
+    "formats.yaml_composer:MAX_DEPTH": ("environment.yml", "dependencies:\n- " + "[" * 201 + "]" * 201 + "\n"),
+    "formats.yaml_composer:MAX_MERGED": (
         "environment.yml",
         "a0: &a0 {" + ", ".join(f"k{n}: 1" for n in range(1_100)) + "}\n"
         "a1: &a1 {<<: [" + ", ".join(["*a0"] * 1_000) + "]}\ndependencies:\n- torch\n",
@@ -329,7 +329,7 @@ EXCEEDING = {
 }
 
 
-UNREAD = {"formats.yaml_nodes:MAX_DEPTH", "formats.yaml_nodes:MAX_MERGED", "formats.toml_text:MOST_PARTS"}
+UNREAD = {"formats.yaml_composer:MAX_DEPTH", "formats.yaml_composer:MAX_MERGED", "formats.toml_text:MOST_PARTS"}
 
 
 @pytest.mark.parametrize("constant", EXCEEDING)

@@ -52,8 +52,8 @@ LIMITS = (
     Limit("sources.any_format:MOST_SKIPPED", "parts of one file that cannot be read", "the others are counted"),
     Limit("sources.pyproject:MOST_REQUIREMENTS", "requirements of one pyproject.toml", "the others are not checked"),
     Limit("budget:MAX_CELLS", "cells of one notebook", _UNREAD),
-    Limit("formats.yaml_nodes:MAX_DEPTH", "levels of one YAML file", _UNREAD),
-    Limit("formats.yaml_nodes:MAX_MERGED", "keys that `<<` copies in one YAML file", _UNREAD),
+    Limit("formats.yaml_composer:MAX_DEPTH", "levels of one YAML file", _UNREAD),
+    Limit("formats.yaml_composer:MAX_MERGED", "keys that `<<` copies in one YAML file", _UNREAD),
     Limit("formats.toml_text:MOST_PARTS", "parts of one TOML key", _UNREAD),
     Limit(
         "formats.shell:MOST_STEPS", "steps of one shell script: its words, and the blocks around each command", _UNREAD

@@ -23,18 +23,19 @@ from gradcompat.model.environment import Location
 from gradcompat.model.release import Release
 from gradcompat.requirements.names import normalise
 from gradcompat.requirements.versions import ALL, VersionSet, all_of, any_of, parse_version
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _CONFLICT, _INSTALLED, _NO_FILE = 0.85, 0.7, 0.8  # scores, as diagnosis.ranking has them
 _MOST_NAMED = 4
 _MACHINES = {
-    "Linux on x86_64": re.compile(r"linux.*x86_64"),
-    "Linux on aarch64": re.compile(r"linux.*aarch64"),
-    "64-bit Windows": re.compile(r"win_amd64"),
-    "Apple silicon": re.compile(r"macosx.*(?:arm64|universal2)"),
-    "Intel Macs": re.compile(r"macosx.*x86_64"),
+    "Linux on x86_64": lazy_pattern(r"linux.*x86_64"),
+    "Linux on aarch64": lazy_pattern(r"linux.*aarch64"),
+    "64-bit Windows": lazy_pattern(r"win_amd64"),
+    "Apple silicon": lazy_pattern(r"macosx.*(?:arm64|universal2)"),
+    "Intel Macs": lazy_pattern(r"macosx.*x86_64"),
 }
 _OF_PYTORCH = frozenset({"torch", "torchvision", "torchaudio", "torchtext", "torchdata", "xformers"})
-_PYTHON = re.compile(r"(?:cp|py)(\d)(\d{1,2})?")
+_PYTHON = lazy_pattern(r"(?:cp|py)(\d)(\d{1,2})?")
 
 
 def conflicts(seen: InstallerLines, path: str, snapshot: Snapshot) -> Iterator[Diagnosis]:

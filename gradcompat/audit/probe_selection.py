@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Collection, Sequence
 
 from gradcompat.audit.environment_findings import match_runs
@@ -16,9 +15,10 @@ from gradcompat.model.issue import Issue
 from gradcompat.model.probe import ProbeSpec
 from gradcompat.recipes.table import BY_NAME
 from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.vocabulary import parse_setting
 
-_RECORD_ID = re.compile(r"[A-Za-z]+-[0-9]+")
+_RECORD_ID = lazy_pattern(r"[A-Za-z]+-[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)

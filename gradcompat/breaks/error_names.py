@@ -8,28 +8,29 @@ from collections.abc import Iterator
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.environment import Location
 from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_IMPORT = re.compile(r"cannot import name '(\w+)' from '(\w+(?:\.\w+)*)'")
-_MODULE = re.compile(r"No module named '(\w+(?:\.\w+)+)'(?!; )")  # what follows says that the top is no package
+_IMPORT = lazy_pattern(r"cannot import name '(\w+)' from '(\w+(?:\.\w+)*)'")
+_MODULE = lazy_pattern(r"No module named '(\w+(?:\.\w+)+)'(?!; )")  # what follows says that the top is no package
 # Modules that load lazily, of transformers and its like, say it without quotes.
-_ATTRIBUTE = re.compile(r"module '?(\w+(?:\.\w+)*)'? has no attribute '?(\w+)")
-_KEYWORD = re.compile(r"(?<![\w.])(\w+(?:\.\w+)*)\(\) got an unexpected keyword argument '(\w+)'")
+_ATTRIBUTE = lazy_pattern(r"module '?(\w+(?:\.\w+)*)'? has no attribute '?(\w+)")
+_KEYWORD = lazy_pattern(r"(?<![\w.])(\w+(?:\.\w+)*)\(\) got an unexpected keyword argument '(\w+)'")
 # What transformers' tokenizers say by themselves has no quotes.
-_MEMBER = re.compile(
+_MEMBER = lazy_pattern(
     r"(?:(?<!\bmodule )'|\btype object ')(\w+)' (?:object )?has no attribute '(\w+)'"
     r"|: ([A-Z]\w+) has no attribute (\w+)"
 )
-_LEFT_OUT = re.compile(
+_LEFT_OUT = lazy_pattern(
     r"(?<![\w.])(\w+(?:\.\w+)*)\(\) missing \d+ required (?:positional|keyword-only) arguments?: "
     r"('\w+'(?:(?:,|,? and) '\w+')*)"
 )
-_TOO_MANY = re.compile(
+_TOO_MANY = lazy_pattern(
     r"(?<![\w.])(\w+(?:\.\w+)*)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) "
     r"(?:positional arguments?|were|was)\b"
 )
 _MADE = (".__init__", ".__new__")
 # What Unsloth and axolotl derive from classes of TRL and transformers, or copy: it takes whatever these take.
-_DERIVED = re.compile(r"_?(?:Unsloth|Axolotl)(?=[A-Z])")
+_DERIVED = lazy_pattern(r"_?(?:Unsloth|Axolotl)(?=[A-Z])")
 
 
 def missing_name(error: str, location: Location) -> CodeUse | None:

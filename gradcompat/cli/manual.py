@@ -30,9 +30,10 @@ from typer.models import CommandInfo
 
 from gradcompat.cli.option_groups import with_exit_status
 from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_TITLE = re.compile(r"^(?P<title>[A-Z][a-z ]+):\n(?=  )", re.MULTILINE)
-_TERM = re.compile(r"(?P<term>\S+(?: \S+)*) {2,}(?P<meaning>\S.*)")
+_TITLE = lazy_pattern(r"^(?P<title>[A-Z][a-z ]+):\n(?=  )", re.MULTILINE)
+_TERM = lazy_pattern(r"(?P<term>\S+(?: \S+)*) {2,}(?P<meaning>\S.*)")
 
 
 @dataclass(frozen=True, slots=True)

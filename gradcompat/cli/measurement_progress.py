@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -26,8 +25,9 @@ from gradcompat.renderers.terminal import safe
 from gradcompat.requirements.names import normalise
 from gradcompat.requirements.versions import VersionSet
 from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_DEVICE = re.compile(r"cpu|mps|(?:cuda|xpu)(?::\d{1,3})?")
+_DEVICE = lazy_pattern(r"cpu|mps|(?:cuda|xpu)(?::\d{1,3})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

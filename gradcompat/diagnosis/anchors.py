@@ -13,10 +13,12 @@ from collections.abc import Iterator, Mapping
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
+from gradcompat.startup.lazy_patterns import lazy_pattern
+
 _SHORTEST = 4
 _SPLIT = 18  # a literal this long gives two pieces: a terminal that wraps the line breaks only one
 _CLASSES = frozenset("AbBdDsSwWZ")
-_FLAGS = re.compile(r"\(\?([ims]+)\)")
+_FLAGS = lazy_pattern(r"\(\?([ims]+)\)")
 
 
 def pieces(pattern: str) -> tuple[bytes, ...]:

@@ -7,12 +7,12 @@ line with ``\r`` many times; each state is a segment of that line, so that what 
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from gradcompat.errors import Malformed, NotFound
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 BLOCK = 1 << 20
 _HEAD = 4096
@@ -28,10 +28,10 @@ _COMPRESSED = (
 )
 _CONTROLS = bytes(range(9)) + bytes(range(14, 27)) + bytes(range(28, 32)) + b"\x7f"
 
-_ANSI = re.compile(rb"\x1b\[[0-9;?]{0,32}[A-Za-z]|\x1b\][^\x07\x1b\n]{0,256}\x07")
+_ANSI = lazy_pattern(rb"\x1b\[[0-9;?]{0,32}[A-Za-z]|\x1b\][^\x07\x1b\n]{0,256}\x07")
 # `[rank0]:`, `[rank0]:[W102 …]`, `a0047: `, `(TrainWorker pid=17, ip=10.0.0.1) `, `[1,0]<stderr>: `, `0: ` of srun -l,
 # `(worker1, rank=1) `; launchers nest, and so do these. `libcudart.so.12: ` is what the loader complains of.
-_PREFIX = re.compile(
+_PREFIX = lazy_pattern(
     r"(?:\[rank\d{1,6}\]:\s?|\[default\d{1,3}\]:|\[\d{1,6},\d{1,6}\]<std(?:err|out)>:\s?"
     r"|\((?:\w{1,60}(?:\(\w{1,60}\))? )?pid=\d{1,9}(?:, ip=[\d.]{7,15})?\)\s?"
     r"|\([\w.-]{1,60}, rank=\d{1,6}\)\s?"

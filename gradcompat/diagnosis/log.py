@@ -6,7 +6,6 @@ head of a table of versions every line is, to the table's end.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,6 +31,7 @@ from gradcompat.diagnosis.print_formats import methods_printed_by, printed_by
 from gradcompat.diagnosis.report_in_log import SETTING_ANCHORS, STATEMENT_ANCHORS, Statements
 from gradcompat.diagnosis.stretches import Stretch
 from gradcompat.diagnosis.symptoms import Pattern, ends_traceback, find, find_wrapped, may_match_in
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _LONGEST_WRAPPED = 2_000
 _KEPT = 5  # places of a symptom
@@ -48,9 +48,9 @@ _MOST_MARKS = 1_000  # combinations of patterns that are kept
 _METRICS, _STATEMENT, _ERROR, _FRAME, _TRACEBACK = 1, 2, 4, 8, 16
 _FIRST_PATTERN = 5
 
-_FRAME_NAME = re.compile(r"(?:site|dist)-packages[/\\](\w{1,60})")
+_FRAME_NAME = lazy_pattern(r"(?:site|dist)-packages[/\\](\w{1,60})")
 # What the line of an error begins with, the prefix of its rank or host or a frame before it: source code does not.
-_ERROR_BEGINS = re.compile(rb"[A-Za-z_\[(\x80-\xff]|[\s\x1c-\x1f]{0,5}[\d\x80-\xff]")
+_ERROR_BEGINS = lazy_pattern(rb"[A-Za-z_\[(\x80-\xff]|[\s\x1c-\x1f]{0,5}[\d\x80-\xff]")
 
 
 @dataclass(slots=True)
@@ -127,7 +127,7 @@ def read_log(stream: BinaryIO, log: Log, patterns: tuple[Pattern, ...], metrics:
 
 # Up to Python 3.9 the message leaves out whose it is, which the line of code above it says.
 _NAMELESS = "TypeError: __init__() got an unexpected keyword argument "
-_MADE = re.compile(r"\b([A-Z]\w{0,80})\(")
+_MADE = lazy_pattern(r"\b([A-Z]\w{0,80})\(")
 _NO_MODULE = "ModuleNotFoundError: "
 _MOST_CAUSES = 4
 _MOST_BELOW = 3  # lines in which a message may begin that the line of its error leaves to the next

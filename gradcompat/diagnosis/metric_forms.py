@@ -19,18 +19,19 @@ from gradcompat.diagnosis.lines import cleaned
 from gradcompat.diagnosis.metric_shapes import Places, agree, learn
 from gradcompat.diagnosis.metrics import parse_line
 from gradcompat.diagnosis.stretches import Column, Stretch
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _LONGEST = 1_000
 _MOST_FORMS = 200
 
 # Numbers that stand alone may be of any length; other digits, those of names, versions and addresses, keep theirs.
 # A progress bar is drawn with blanks and with the characters from U+2580 on.
-_PART = re.compile(
+_PART = lazy_pattern(
     rb"(?P<bar>(?:^| ) *\d{1,3}%\|[ \x80-\xbf\xe2]{0,150}(?=\|))"
     rb"|(?<![\w.\x80-\xff])(?P<sign>(?<=[ :=\['\"(])-)?(?P<number>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)(?!\.?\d)"
 )
-_EXPONENT = re.compile(rb"([\d.]+)(.*)")
-_FRACTION = re.compile(rb"\d+\.\d+(?:e-\d\d)?")
+_EXPONENT = lazy_pattern(rb"([\d.]+)(.*)")
+_FRACTION = lazy_pattern(rb"\d+\.\d+(?:e-\d\d)?")
 _IN_NUMBERS, _IN_BARS = b"0123456789.eE+-", b" %|" + bytes(range(0x80, 0xC0)) + b"\xe2"
 _NO_ZERO_RATE = rb"(?!0\.00+\D)"  # what a bar of three digits prints for a small one
 

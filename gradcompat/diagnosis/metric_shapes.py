@@ -8,21 +8,21 @@ is learnt from the parser, which reads lines of that shape that were made for th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
 from gradcompat.diagnosis.lines import cleaned
 from gradcompat.diagnosis.metrics import parse_line
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _MOST_SHAPES = 20_000
 _MOST_BYTES = 8 << 20
 _LONGEST = 2_000
 
 _ZEROS = bytes.maketrans(b"123456789", b"000000000")
-_NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-_ROUNDED = re.compile(rb"0\.00+")
+_NUMBER = lazy_pattern(rb"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_ROUNDED = lazy_pattern(rb"0\.00+")
 _CODED = 3  # lines that tell 729 numbers from each other
 _PROBES = 6
 _MOST_FACTORS = 12  # whole numbers of a line among which those that make its step are looked for

@@ -6,18 +6,18 @@ object looks alike, and lists only some: what names few arguments is taken for c
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from gradcompat.diagnosis.excerpts import Excerpt
 from gradcompat.diagnosis.literals import literal
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Fewer arguments than any print of such an object has.
 _LEAST = {"Namespace": 3, "LoraConfig": 8, "ModelConfig": 8, "ScriptConfig": 8}
 _LEAST_ELSE = 20
-_NAME = re.compile(r"\s*([A-Za-z_]\w{0,80})=")
-_MEMBER = re.compile(r"<[\w.]{1,80}: ('[^']*'|\"[^\"]*\"|-?\d{1,18})>")
+_NAME = lazy_pattern(r"\s*([A-Za-z_]\w{0,80})=")
+_MEMBER = lazy_pattern(r"<[\w.]{1,80}: ('[^']*'|\"[^\"]*\"|-?\d{1,18})>")
 _MOST = 2_000
 _LONGEST = 5_000  # characters of a value
 _OPENING, _CLOSING = "([{<", ")]}>"

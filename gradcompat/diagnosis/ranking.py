@@ -35,6 +35,7 @@ from gradcompat.model.issue import (
 )
 from gradcompat.presumptions.engines import ENGINES
 from gradcompat.requirements.versions import ALL, locate
+from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.terms.comparison import satisfies
 from gradcompat.terms.term_keys import key_of
 from gradcompat.truth import Truth
@@ -55,15 +56,15 @@ _MOST_QUESTIONS = 4
 _MOST_CHANGES = 3
 
 # The CUDA runtime reports the faults of any kernel in the same words.
-_ANY_KERNEL = re.compile(r"(?:CUDA|HIP) error: |cuda runtime error|CUBLAS_STATUS_|CUDNN_STATUS_")
+_ANY_KERNEL = lazy_pattern(r"(?:CUDA|HIP) error: |cuda runtime error|CUBLAS_STATUS_|CUDNN_STATUS_")
 _DEVICE = "host.device"
 _METHOD = "training.method"
 _WITHOUT_CUDA: frozenset[SettingValue | None] = frozenset({"cpu", "mps", "xpu"})
 _OF_GPUS = frozenset({"__cuda", "__cuda_arch", "__nvidia_driver", "__nccl", "__rocm"})
 _ACCUMULATION = "training.gradient_accumulation_steps"
 _TOO_LARGE = frozenset({"loss-times-accumulation", "loss-too-high"})
-_METRIC = re.compile(r"['\"](?:loss|grad_norm|learning_rate)['\"]")
-_PLACE = re.compile(r"\\?\.py(?:\\b|\$)?$")
+_METRIC = lazy_pattern(r"['\"](?:loss|grad_norm|learning_rate)['\"]")
+_PLACE = lazy_pattern(r"\\?\.py(?:\\b|\$)?$")
 # Folders in site-packages that have other names than their packages.
 _FOLDERS = {
     "pytorch-lightning": ("pytorch_lightning", "lightning", "lightning_fabric"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gradcompat.diagnosis.anchors import ignores_case, pieces
 from gradcompat.model.issue import Issue
+from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.symptom_parts import parts, reach, unmatchable
 
 _WINDOW = 4_000  # characters that a pattern is tried on at once
@@ -63,7 +64,7 @@ def find(pattern: Pattern, text: str) -> int | None:
 
 
 # What tells a line's beginning or end, or what does not stand beside the match: it is another in a text of many lines.
-_OF_LINES = re.compile(r"\(\?<?!|\(\?[>(]|[*+?}]\+|\\[AZB]|(?<!\[)\^|\$")
+_OF_LINES = lazy_pattern(r"\(\?<?!|\(\?[>(]|[*+?}]\+|\\[AZB]|(?<!\[)\^|\$")
 
 
 def may_match_in(pattern: Pattern, text: str) -> bool:

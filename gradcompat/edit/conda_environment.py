@@ -17,7 +17,8 @@ from gradcompat.edit.requirement_parts import parts
 from gradcompat.edit.text_replacement import Replacement, replaced
 from gradcompat.errors import EditError, Malformed
 from gradcompat.formats import yaml_nodes
-from gradcompat.formats.yaml_nodes import Scalar, parse_mapping
+from gradcompat.formats.yaml_nodes import Scalar
+from gradcompat.formats.yaml_text import parse_mapping
 from gradcompat.requirements.names import normalise
 
 _MAX_LENGTH = 1000

@@ -12,12 +12,13 @@ from typing import Any
 from gradcompat.errors import Malformed
 from gradcompat.formats.text_places import Container, TextPlaces
 from gradcompat.quotation import parser_reason
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _STRING = json.JSONDecoder()
-_SPACE = re.compile(r"[ \t\r\n]*")
-_WORD = re.compile(r"[^\s{}\[\],:\"]+")
+_SPACE = lazy_pattern(r"[ \t\r\n]*")
+_WORD = lazy_pattern(r"[^\s{}\[\],:\"]+")
 # An escape, and among them those of surrogates: a pair of them is one character, one alone is none.
-_ESCAPE = re.compile(
+_ESCAPE = lazy_pattern(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<alone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from gradcompat.model.environment import Location, Skipped
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # What stands in these folders if they are what they are called.
 _STORES = {
@@ -32,11 +33,11 @@ _LAYOUT = frozenset(
     ]
 )
 # What wandb keeps of a run that is over, with a list of what was installed then.
-_TRACKED_RUN = re.compile(r"(?:offline-)?run-\d{8}_\d{6}-\w+")
+_TRACKED_RUN = lazy_pattern(r"(?:offline-)?run-\d{8}_\d{6}-\w+")
 _SOURCES = frozenset({"src"})  # where pip checks out what is installed with `-e git+…`
-_PYTHON_FOLDER = re.compile(r"(?:python|pypy)3(?:\.\d+)?t?")
+_PYTHON_FOLDER = lazy_pattern(r"(?:python|pypy)3(?:\.\d+)?t?")
 _OF_ENVIRONMENTS = frozenset({"pyvenv.cfg", ".gitignore", "CACHEDIR.TAG", ".lock"})  # what venv and uv write beside
-_HOME = re.compile(rb"^\s*home\s*=\s*\S", re.MULTILINE | re.IGNORECASE)
+_HOME = lazy_pattern(rb"^\s*home\s*=\s*\S", re.MULTILINE | re.IGNORECASE)
 _MAX_CONFIG = 64 * 1024
 
 

@@ -17,22 +17,23 @@ from collections.abc import Iterable, Iterator
 from gradcompat.budget import Budget
 from gradcompat.formats.shell_arithmetic import computed
 from gradcompat.startup.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_PLAIN = re.compile(r"[^\s'\"\\$`;&|()<>#{}]+")
-_PARAMETER = re.compile(r"([A-Za-z_]\w*)(?::?([-=])(.*))?", re.DOTALL)
-_VARIABLE = re.compile(r"[A-Za-z_]\w*")
-_ELEMENTS = re.compile(r"([A-Za-z_]\w*)\[[@*]\]")
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=")
+_PLAIN = lazy_pattern(r"[^\s'\"\\$`;&|()<>#{}]+")
+_PARAMETER = lazy_pattern(r"([A-Za-z_]\w*)(?::?([-=])(.*))?", re.DOTALL)
+_VARIABLE = lazy_pattern(r"[A-Za-z_]\w*")
+_ELEMENTS = lazy_pattern(r"([A-Za-z_]\w*)\[[@*]\]")
+_ASSIGNMENT = lazy_pattern(r"([A-Za-z_]\w*)(\+?)=")
 # Each name is tried from its first letter only, or a long one would be tried from all of them.
-_ARITHMETIC = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:[-+*/%]?=(?!=)|\+\+|--)")
-_FUNCTION = re.compile(r"\(\s*\)")
-_FUNCTIONS = re.compile(r"^[ \t]*(?:function[ \t]|[\w-]+[ \t]*\([ \t]*\))", re.MULTILINE)
-_ASSIGNED = re.compile(r"(?<![\w-])([A-Za-z_]\w*)\+?=")
-_PARTS = re.compile(r"\S+")
-_IN_QUOTES = re.compile(r"[^\"\\$`{]+")
-_BRACES = re.compile(r"\{[^{}\n]+\}")
-_HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([\w.-]+)\2")
-_REDIRECT = re.compile(r"&?>>?[&|]?|<<<|<[&>]?")
+_ARITHMETIC = lazy_pattern(r"(?<!\w)([A-Za-z_]\w*)\s*(?:[-+*/%]?=(?!=)|\+\+|--)")
+_FUNCTION = lazy_pattern(r"\(\s*\)")
+_FUNCTIONS = lazy_pattern(r"^[ \t]*(?:function[ \t]|[\w-]+[ \t]*\([ \t]*\))", re.MULTILINE)
+_ASSIGNED = lazy_pattern(r"(?<![\w-])([A-Za-z_]\w*)\+?=")
+_PARTS = lazy_pattern(r"\S+")
+_IN_QUOTES = lazy_pattern(r"[^\"\\$`{]+")
+_BRACES = lazy_pattern(r"\{[^{}\n]+\}")
+_HEREDOC = lazy_pattern(r"<<(-?)[ \t]*(['\"]?)([\w.-]+)\2")
+_REDIRECT = lazy_pattern(r"&?>>?[&|]?|<<<|<[&>]?")
 _OPENING = frozenset({"if", "case", "for", "while", "until", "select"})
 _CLOSING = frozenset({"fi", "esac", "done"})
 # What may stand before a command without changing which command it is.
@@ -41,7 +42,7 @@ _BRANCHES = frozenset({"if", "case", "function"})
 _DECLARING = frozenset({"export", "declare", "local", "readonly", "typeset"})
 _TESTS = frozenset({"[", "[[", "test"})
 # Files that are read into the shell without changing what a script has set itself.
-_HARMLESS = re.compile(
+_HARMLESS = lazy_pattern(
     r"(?:.*/)?(?:activate|\.?\w*(?:bashrc|profile|zshrc)|conda\.sh|modules?\.sh|init(?:\.\w+)?|setvars\.sh)"
 )
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import operator
-import re
 from collections.abc import Callable
 
+from gradcompat.startup.lazy_patterns import lazy_pattern
+
 _LONGEST = 200  # characters
-_TOKENS = re.compile(r"\s*(?:(?P<name>\$?[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})|(?P<number>\d+)|(?P<sign>[-+*/%()]))")
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})")
+_TOKENS = lazy_pattern(r"\s*(?:(?P<name>\$?[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})|(?P<number>\d+)|(?P<sign>[-+*/%()]))")
+_NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d{0,17})")
 _MOST = 2**63  # where shells start again from the other end
 
 

@@ -11,17 +11,18 @@ import re
 import tomli
 
 from gradcompat.formats.text_places import Container, TextPlaces
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_BETWEEN = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
-_BLANKS = re.compile(r"[ \t]*")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_LINE = re.compile(r"[^\n]*")
-_SCALAR = re.compile(r"[^\s,\]}#]+(?: [0-9][^\s,\]}#]*)?")  # a date and a time may have a blank between them
+_BETWEEN = lazy_pattern(r"(?:[ \t\r\n]+|#[^\n]*)*")
+_BLANKS = lazy_pattern(r"[ \t]*")
+_BARE = lazy_pattern(r"[A-Za-z0-9_-]+")
+_LINE = lazy_pattern(r"[^\n]*")
+_SCALAR = lazy_pattern(r"[^\s,\]}#]+(?: [0-9][^\s,\]}#]*)?")  # a date and a time may have a blank between them
 _STRINGS = (
-    ('"""', re.compile(r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"{3,5}', re.DOTALL)),
-    ("'''", re.compile(r"'''[^']*(?:'(?!'')[^']*)*'{3,5}", re.DOTALL)),
-    ('"', re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"')),
-    ("'", re.compile(r"'[^'\n]*'")),
+    ('"""', lazy_pattern(r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"{3,5}', re.DOTALL)),
+    ("'''", lazy_pattern(r"'''[^']*(?:'(?!'')[^']*)*'{3,5}", re.DOTALL)),
+    ('"', lazy_pattern(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"')),
+    ("'", lazy_pattern(r"'[^'\n]*'")),
 )
 
 

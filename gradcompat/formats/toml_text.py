@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,12 +10,13 @@ import tomli
 from gradcompat.errors import Malformed
 from gradcompat.model.environment import Location
 from gradcompat.quotation import parser_reason
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # The parser takes as many steps for a key as the square of its parts.
 MOST_PARTS = 100
 _PART = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
-_LONG_KEY = re.compile(rf"(?<![\w.-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MOST_PARTS}}}")
-_LINE_IN_MESSAGE = re.compile(r"\(at line (\d+), column \d+\)")
+_LONG_KEY = lazy_pattern(rf"(?<![\w.-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MOST_PARTS}}}")
+_LINE_IN_MESSAGE = lazy_pattern(r"\(at line (\d+), column \d+\)")
 
 
 def parse(text: str, path: str) -> dict[str, Any]:
@@ -99,4 +99,4 @@ def _value(text: str, key: str, start: int, end: int) -> int:
     return -1
 
 
-_ASSIGNMENT = re.compile(r"[ \t]*=[ \t]*")
+_ASSIGNMENT = lazy_pattern(r"[ \t]*=[ \t]*")

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Literal
 
 from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _LONGEST_NAME = 200
 
@@ -57,7 +58,7 @@ _CAPABILITIES: tuple[tuple[str, str, str], ...] = (
 )
 
 # `v100` may be a version and `b200` a batch; who means the GPU alone writes it as a name.
-_LOWER = re.compile(r"[a-z]+\d+[a-z]?")
+_LOWER = lazy_pattern(r"[a-z]+\d+[a-z]?")
 _MAKER = r"(?:(?:nvidia[ -])?(?:geforce|tesla)|nvidia)[ -]"
 _INSTINCT = r"(?:amd )?(?:instinct )?mi(?:100|210|250x?|300[ax]|308x|325x|350x|355x)"
 _RADEON = r"(?:amd )?radeon (?:rx|pro) [a-z]?\d{4}[a-z]*"

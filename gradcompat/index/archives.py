@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import io
-import re
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable
 from typing import IO
+
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # How much of an unpacked sdist is looked through; it is not kept.
 _UNPACKED = 256 * 2**20
@@ -125,5 +126,5 @@ def _member(file: IO[bytes], wanted: Callable[[str], object], limit: int) -> byt
     return data
 
 
-_WHEELS = re.compile(r"[^/]+\.dist-info/METADATA").fullmatch
-_SDISTS = re.compile(r"(\./)?[^/]+/PKG-INFO").fullmatch
+_WHEELS = lazy_pattern(r"[^/]+\.dist-info/METADATA").fullmatch
+_SDISTS = lazy_pattern(r"(\./)?[^/]+/PKG-INFO").fullmatch

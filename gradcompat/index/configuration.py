@@ -11,7 +11,6 @@ they do for pip and for uv.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ from gradcompat.index.public import public_index
 from gradcompat.index.settings import Origin, Places, Settings, StatedIndex, Strategy, index_url
 from gradcompat.index.timestamps import moment
 from gradcompat.index.uv_settings import UvSettings, uv_settings
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,7 +232,7 @@ def _options(text: str, origin: Origin, environ: Mapping[str, str]) -> Iterator[
             yield _WITH_VALUE[option], value
 
 
-_VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
+_VARIABLE = lazy_pattern(r"\$\{([A-Z0-9_]+)\}")
 _SHORT = {"-i": "--index-url", "-f": "--find-links"}
 _WITH_VALUE = {
     "--index-url": "--index-url",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from packaging.version import InvalidVersion, Version
 
 from gradcompat.requirements.names import normalise
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # PEP 625 has only the first; the others are what older releases were published as.
 SDIST_ENDINGS = (".tar.gz", ".zip", ".tar.bz2", ".tgz", ".tar.xz", ".tar.Z", ".tar")
@@ -56,8 +56,8 @@ def first_word(name: str) -> str:
     return _SEPARATOR.split(name, maxsplit=1)[0].lower()
 
 
-_HYPHEN = re.compile("-")
-_SEPARATOR = re.compile("[-_.]")
+_HYPHEN = lazy_pattern("-")
+_SEPARATOR = lazy_pattern("[-_.]")
 # Most file systems take no longer names; what one has to be split into is bounded by that.
 _LONGEST = 255
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from email.parser import HeaderParser
 
 from packaging.version import InvalidVersion, Version
 
 from gradcompat.requirements.names import normalise
 from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,4 +53,4 @@ def parse_metadata(content: bytes) -> CoreMetadata:
     )
 
 
-_FORM = re.compile(r"\s*(\d{1,3})\.(\d{1,3})")
+_FORM = lazy_pattern(r"\s*(\d{1,3})\.(\d{1,3})")

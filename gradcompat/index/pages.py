@@ -18,6 +18,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 from gradcompat.index.credentials import redact_url
 from gradcompat.model.release import Distribution
 from gradcompat.requirements.names import normalise
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 JSON = "application/vnd.pypi.simple.v1+json"
 HTML = "application/vnd.pypi.simple.v1+html"
@@ -211,8 +212,8 @@ def uploaded(value: object) -> str | None:
         return None
 
 
-_HEX = re.compile(r"[0-9A-Fa-f]{16,256}", re.ASCII).fullmatch
-_DIGEST = re.compile(r"(\w{2,20})=([0-9A-Fa-f]{16,256})(?:&.*)?", re.ASCII).fullmatch
-_PLAIN = re.compile(r"https?://[a-z0-9.-]+(?::\d{1,5})?/[\w./%+~!-]*", re.ASCII).fullmatch
-_FRACTION = re.compile(r"\.\d+", re.ASCII)
-_INSTANT = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d(?:\.\d+)?Z", re.ASCII).fullmatch
+_HEX = lazy_pattern(r"[0-9A-Fa-f]{16,256}", re.ASCII).fullmatch
+_DIGEST = lazy_pattern(r"(\w{2,20})=([0-9A-Fa-f]{16,256})(?:&.*)?", re.ASCII).fullmatch
+_PLAIN = lazy_pattern(r"https?://[a-z0-9.-]+(?::\d{1,5})?/[\w./%+~!-]*", re.ASCII).fullmatch
+_FRACTION = lazy_pattern(r"\.\d+", re.ASCII)
+_INSTANT = lazy_pattern(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d(?:\.\d+)?Z", re.ASCII).fullmatch

@@ -18,6 +18,7 @@ from pathlib import Path
 from gradcompat.index.settings import Origin, Places, Settings, StatedIndex, index_url, read_settings
 from gradcompat.index.timestamps import moment
 from gradcompat.startup.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _SECTIONS = ("global", "install")
 _TRUE, _FALSE = ("y", "yes", "t", "true", "on", "1"), ("n", "no", "f", "false", "off", "0")
@@ -182,4 +183,4 @@ def _moment(stated: _Stated | None, now: datetime) -> tuple[str, Origin] | None:
     return found, stated.origin
 
 
-_HEADER = re.compile(r"\[(.+)\]")
+_HEADER = lazy_pattern(r"\[(.+)\]")

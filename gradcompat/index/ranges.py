@@ -10,6 +10,7 @@ from typing import IO, cast
 from gradcompat.errors import IndexUnavailable
 from gradcompat.index.location import named
 from gradcompat.index.transport import Answer, Transport
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Of most wheels the whole directory is in it; of those with ten thousand files it takes one request more.
 _TAIL = 64 * 1024
@@ -154,4 +155,4 @@ def _bounds(headers: Mapping[str, str], url: str) -> tuple[int, int, int]:
     return int(found[1]), int(found[2]) + 1, int(found[3])
 
 
-_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
+_CONTENT_RANGE = lazy_pattern(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from gradcompat.model.release import Requirers
 from gradcompat.requirements.names import NAME, normalise
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_REQUIRED = re.compile(rf"\s*({NAME})\s*(\[)?")
+_REQUIRED = lazy_pattern(rf"\s*({NAME})\s*(\[)?")
 # What holds for an extra alone: none of the ways in which a marker could hold without one.
-_OTHERWISE = re.compile(r"\bor\b|!=|\bin\b")
+_OTHERWISE = lazy_pattern(r"\bor\b|!=|\bin\b")
 
 
 def requirers_among(lines: Mapping[str, Iterable[str]]) -> Requirers:

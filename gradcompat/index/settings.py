@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -13,6 +12,7 @@ from gradcompat.errors import Malformed, NotFound, UsageError
 from gradcompat.formats.document import Document, read_document
 from gradcompat.index.credentials import redact_url
 from gradcompat.startup.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 Strategy = Literal["all", "first"]
 
@@ -182,4 +182,4 @@ def index_url(text: str, origin: Origin, folder: Path) -> str:
     return text
 
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta, timezone
 
+from gradcompat.startup.lazy_patterns import lazy_pattern
+
 
 def moment(text: str, now: datetime, *, whole_day: bool) -> str | None:
     """A date, a time or a span before now, as RFC 3339 in UTC; None if it is none of them.
@@ -42,8 +44,8 @@ def _instant(text: str, now: datetime, *, whole_day: bool) -> datetime | None:
     return now - timedelta(**{unit: int(count) for unit, count in span.groupdict().items() if count})
 
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_TIME = re.compile(
+_DATE = lazy_pattern(r"\d{4}-\d\d-\d\d", re.ASCII)
+_TIME = lazy_pattern(
     r"(?P<day>\d{4}-\d\d-\d\d)[Tt ](?P<clock>\d\d:\d\d:\d\d)(?:\.(?P<fraction>\d+))?(?P<offset>[Zz]|[+-]\d\d:\d\d)?",
     re.ASCII,
 )
@@ -54,11 +56,11 @@ _UNITS = (
     ("minutes", "m|minutes?|mins?"),
     ("seconds", "s|seconds?|secs?"),
 )
-_SPAN = re.compile(
+_SPAN = lazy_pattern(
     r"\s*,?\s*".join(rf"(?:(?P<{unit}>\d{{1,9}})\s*(?:{words}))?" for unit, words in _UNITS) + r"(?:\s+ago)?",
     re.ASCII | re.IGNORECASE,
 )
-_ISO_SPAN = re.compile(
+_ISO_SPAN = lazy_pattern(
     r"P(?:(?P<weeks>\d{1,9})W)?(?:(?P<days>\d{1,9})D)?"
     r"(?:T(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9})S)?)?",
     re.ASCII | re.IGNORECASE,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.releases.answers import Presence, Stretch
 from gradcompat.releases.models import ModelFacts
 from gradcompat.releases.table import table_of
 from gradcompat.requirements.versions import ALL, VersionSet, any_of
+from gradcompat.startup.lazy_dataclasses import replace
 
 # The package whose Trainer hands a count over to the classes of its own.
 PACKAGE = "transformers"

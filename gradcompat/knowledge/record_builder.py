@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,11 +12,12 @@ from gradcompat.errors import UsageError
 from gradcompat.knowledge.records import messages
 from gradcompat.knowledge.schema import COMPARISON, Record
 from gradcompat.requirements.names import normalise
+from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES, parse_value
 
-_CONDITION = re.compile(r"\s*([a-z][a-z0-9_.]*)\s*(>=|<=|!=|=|>|<)\s*(\S.*?)\s*")
-_PACKAGE = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*?)\s*(?:(absent|[*<>=!~].*?))?\s*")
-_URL = re.compile(r"(?:([A-Za-z]+)\s+)?(https?://\S+)")
+_CONDITION = lazy_pattern(r"\s*([a-z][a-z0-9_.]*)\s*(>=|<=|!=|=|>|<)\s*(\S.*?)\s*")
+_PACKAGE = lazy_pattern(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*?)\s*(?:(absent|[*<>=!~].*?))?\s*")
+_URL = lazy_pattern(r"(?:([A-Za-z]+)\s+)?(https?://\S+)")
 
 # What a record holds until it is asked for, so that the rest of it can be judged by the real schema.
 _UNTIL_THEN: dict[str, Any] = {

@@ -10,14 +10,16 @@ from typing import Any
 
 from gradcompat.errors import KnowledgeError
 from gradcompat.formats.yaml_nodes import Mapping as MappingNode
-from gradcompat.formats.yaml_nodes import Scalar, parse
+from gradcompat.formats.yaml_nodes import Scalar
+from gradcompat.formats.yaml_text import parse
 from gradcompat.knowledge.records import plain
 from gradcompat.knowledge.schema import ID
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _WIDTH = 120
-_FLOW_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.*/+-]*")
-_BLOCK_WORDS = re.compile(r"[A-Za-z](?!.*(?:: | #|:$))[^\t\n]*(?<! )")
-_RECORD = re.compile(rf"^( *)- id: *({ID})\b", re.MULTILINE)
+_FLOW_WORD = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.*/+-]*")
+_BLOCK_WORDS = lazy_pattern(r"[A-Za-z](?!.*(?:: | #|:$))[^\t\n]*(?<! )")
+_RECORD = lazy_pattern(rf"^( *)- id: *({ID})\b", re.MULTILINE)
 _FOLDED = ("details",)
 
 

@@ -12,14 +12,16 @@ from pydantic import ValidationError
 
 from gradcompat.errors import KnowledgeError, Malformed
 from gradcompat.files.regular_files import read_regular
-from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse
+from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence
+from gradcompat.formats.yaml_text import parse
 from gradcompat.knowledge.schema import ClassFact, Horizon, Knowledge, PackageFacts, Record
 from gradcompat.quotation import parser_reason, quoted
+from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.vocabulary import KEYS, VIRTUAL_PACKAGES
 
 MAX_NODES = 1_000_000  # a short file could ask for billions
 
-_QUOTED = re.compile(r"`([^`]*)`")
+_QUOTED = lazy_pattern(r"`([^`]*)`")
 # What may be quoted, since it is ours: keys, fields, operators and the words that a field takes.
 _WORDS = frozenset({*KEYS, *VIRTUAL_PACKAGES.values(), *Record.model_fields, ">=", "<=", "==", "reported", "measured"})
 

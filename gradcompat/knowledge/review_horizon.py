@@ -6,7 +6,6 @@ that was run or that an example names. What was read without either is stated, a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from packaging.version import Version
@@ -21,12 +20,13 @@ from gradcompat.knowledge.schema import Horizon, Record
 from gradcompat.matching.entries import Names
 from gradcompat.model.probe import Row
 from gradcompat.requirements.versions import parse_version
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 Released = Callable[[str], Mapping[Version, str]]
 
-_HEAD = re.compile(r"^horizon:[ \t]*(?:#.*)?$")
-_LINE = re.compile(r"^  ([a-z0-9-]+): *\{[^{}]*\}[ \t]*(?:#.*)?$")
-_ISSUES = re.compile(r"^issues:")
+_HEAD = lazy_pattern(r"^horizon:[ \t]*(?:#.*)?$")
+_LINE = lazy_pattern(r"^  ([a-z0-9-]+): *\{[^{}]*\}[ \t]*(?:#.*)?$")
+_ISSUES = lazy_pattern(r"^issues:")
 _COMMENT = (
     "# The newest release of each package that was looked at, and the day: `gradcompat knowledge horizon` writes it."
 )

@@ -25,6 +25,7 @@ from gradcompat.quotation import parser_reason, quoted
 from gradcompat.recipes.table import recipe_of
 from gradcompat.requirements.names import normalise
 from gradcompat.requirements.versions import ALL, VersionSet, parse_version
+from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.symptom_parts import unmatchable
 from gradcompat.terms.call_patterns import read_pattern
 from gradcompat.terms.calls import read_call
@@ -37,7 +38,7 @@ SHIPPED_PREFIX = "GC-"
 SUMMARY = 100  # characters
 
 # ``">1"`` and ``"!=fp32"`` as the value of a setting.
-COMPARISON = re.compile(r"\s*(>=|<=|!=|>|<)\s*(.+?)\s*")
+COMPARISON = lazy_pattern(r"\s*(>=|<=|!=|>|<)\s*(.+?)\s*")
 
 # Keys that the command line takes, and that are no settings to the matcher: where their terms stand.
 _FACTS = {key: f"virtual: {{{name}: …}}" for key, name in VIRTUAL_PACKAGES.items()} | {

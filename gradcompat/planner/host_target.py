@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import platform
-import re
 import sys
 
 from gradcompat.errors import UsageError
 from gradcompat.model.environment import Environment
 from gradcompat.model.release import Target
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_PYTHON = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?\S*")
+_PYTHON = lazy_pattern(r"(\d+)\.(\d+)(?:\.(\d+))?\S*")
 _OLDEST_GLIBC = "2.28"  # what manylinux_2_28 needs: every Linux that current torch runs on
 
 

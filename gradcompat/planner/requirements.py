@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
@@ -12,15 +11,18 @@ from gradcompat.requirements import specifiers
 from gradcompat.requirements.markers import PLAIN_VARIABLES, holding_extras, parse_marker
 from gradcompat.requirements.names import NAME, normalise
 from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _LONGEST = 10_000
 # A marker that can only hold with one extra: that alone, or joined by `and` to what else has to hold.
-_ONE_EXTRA = re.compile(r";(?:(?![\"'()]|\bor\b).|\"[^\"]*\"|'[^']*')*?\bextra\s*==\s*[\"']([A-Za-z0-9._-]+)[\"']\s*$")
-_PLAIN_LINE = re.compile(
+_ONE_EXTRA = lazy_pattern(
+    r";(?:(?![\"'()]|\bor\b).|\"[^\"]*\"|'[^']*')*?\bextra\s*==\s*[\"']([A-Za-z0-9._-]+)[\"']\s*$"
+)
+_PLAIN_LINE = lazy_pattern(
     rf"\s*(?P<name>{NAME})\s*(?:\[\s*(?P<extras>{NAME}\s*(?:,\s*{NAME}\s*)*)\])?\s*"
     r"(?P<bracket>\()?(?P<specifier>[^();\[\]]*)(?(bracket)\))\s*(?:;(?P<marker>.*))?"
 )
-_PLAIN_CLAUSE = re.compile(specifiers.PLAIN_CLAUSE)
+_PLAIN_CLAUSE = lazy_pattern(specifiers.PLAIN_CLAUSE)
 
 # A specifier and a version are asked about in thousands of states.
 allows = lru_cache(maxsize=65536)(specifiers.allows)

@@ -6,11 +6,11 @@ mean is that of the large batch.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from gradcompat.model.environment import Setting
 from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 LABELS_KEY = "data.unequal_labels"
 # Not ORPO and CPO, which add the mean over the tokens of the chosen answer.
@@ -26,7 +26,7 @@ _ONE_LABEL = (
     *("ForPrediction", "ForRegression", "ForTimeSeriesClassification"),
 )
 # The classes with a head that a program names: `AutoModelForCausalLM`, `PatchTSTForPrediction`, `CLIPModel`.
-_HEAD = re.compile(
+_HEAD = lazy_pattern(
     r"transformers\.(?!DataCollator)\w*(?:For[A-Z]\w+|(?:LMHead|Decoder|CLIP|Siglip2?|Clap|Dual\w+)Model)"
 )
 

@@ -10,11 +10,12 @@ from typing import Any
 from gradcompat.audit.report_parts import Parts
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.redaction import redact
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _string = json.encoder.encode_basestring
 # As characters, a terminal or an editor obeys them; as escapes of JSON they are the same string. The second alternative
 # is the sign that begins a command of a CI runner anywhere in a line.
-_OBEYED = re.compile(r"[^\n -~]|(?<=#)#")
+_OBEYED = lazy_pattern(r"[^\n -~]|(?<=#)#")
 
 
 def json_output(data: Any) -> str:

@@ -28,12 +28,13 @@ from gradcompat.renderers.results import (
 )
 from gradcompat.renderers.summary_text import summary
 from gradcompat.renderers.suppressed_text import counts_text, remark_text, replaced_text
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@:-])")
+_MARKUP = lazy_pattern(r"([\\`*_{}\[\]<>()#+!|~&@:-])")
 # A forge links @name, #1, GH-1 and www.… even behind a backslash.
-_MENTION = re.compile(r"(?<=[@#])(?=\w)|(?<=\bGH)(?=-\d)|(?<=\bwww)(?=\.)", re.IGNORECASE)
-_ITEM = re.compile(r"^(\d+)\.")
-_URL = re.compile(r"https?://(?:(?![()<>|\\])[!-~])+")
+_MENTION = lazy_pattern(r"(?<=[@#])(?=\w)|(?<=\bGH)(?=-\d)|(?<=\bwww)(?=\.)", re.IGNORECASE)
+_ITEM = lazy_pattern(r"^(\d+)\.")
+_URL = lazy_pattern(r"https?://(?:(?![()<>|\\])[!-~])+")
 # In the order of every report: the part, its title, whether it is folded.
 _PARTS: tuple[tuple[State, str, bool], ...] = (
     ("conditional", "Could apply", False),

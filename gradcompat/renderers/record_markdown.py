@@ -12,13 +12,14 @@ from gradcompat.model.matrix import Matrix
 from gradcompat.renderers import matrix_text
 from gradcompat.renderers.record import REFERENCES, kind, known, parts
 from gradcompat.renderers.results import plain
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Signs that begin markup somewhere in a line; of HTML as well, which Markdown lets through.
 _SIGNS = str.maketrans(
     {sign: f"\\{sign}" for sign in "\\*_[]"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;"}
 )
-_START = re.compile(r"^(?:[-+#=~:]|\d+[.)](?= ))")
-_CODE = re.compile(r"(`[^`]+`)")
+_START = lazy_pattern(r"^(?:[-+#=~:]|\d+[.)](?= ))")
+_CODE = lazy_pattern(r"(`[^`]+`)")
 
 
 def render(

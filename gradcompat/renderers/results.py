@@ -5,7 +5,6 @@ What comes from files is made harmless here once (:func:`plain`); each format ad
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -25,11 +24,12 @@ from gradcompat.renderers.range_lines import range_lines
 from gradcompat.renderers.suppressed_text import suppression_text
 from gradcompat.renderers.terminal import safe
 from gradcompat.renderers.text import feature_text
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 State = Literal["affected", "informational", "conditional", "dormant", "refuted", "not_affected"]
 _STATES: tuple[State, ...] = get_args(State)  # in the order of the parts
 
-_COMMAND = re.compile(r"#(?=#)")
+_COMMAND = lazy_pattern(r"#(?=#)")
 _MOST = 5  # entries and alternatives that a sentence names
 
 

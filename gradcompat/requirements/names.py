@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # A name as PEP 508 has it.
 NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
-_SEPARATORS = re.compile(r"[-_.]+")
+_SEPARATORS = lazy_pattern(r"[-_.]+")
 
 
 def normalise(name: str) -> str:

@@ -10,7 +10,6 @@ A version that names a commit rather than a release (``4.52.0.dev0``, ``2.6.0a0+
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -29,8 +28,8 @@ BELOW, ABOVE = 0, 1
 Cut = tuple[Version, int]
 Interval = tuple[Cut | None, Cut | None]
 
-_PLAIN_RANGE = re.compile(r">=([^\s,|*]+),<([^\s,|*=]+)")  # as most are
-_CLAUSE = re.compile(r"\s*(===|~=|==|!=|<=|>=|<|>)\s*([^\s,]+)\s*")
+_PLAIN_RANGE = lazy_pattern(r">=([^\s,|*]+),<([^\s,|*=]+)")  # as most are
+_CLAUSE = lazy_pattern(r"\s*(===|~=|==|!=|<=|>=|<|>)\s*([^\s,]+)\s*")
 # A commit in a local label: `git0d4682f0`, `g551331d`, or bare hexadecimal that is neither a date nor a word. Seven
 # digits are one too: a short hash in thirty has no letter, and no date has that length.
 _COMMIT = lazy_pattern(r"(?:git|g)[0-9a-f]{6,40}|(?=[a-f0-9]*[a-f])(?=[a-f0-9]*[0-9])[0-9a-f]{7,40}|[0-9]{7}")

@@ -18,8 +18,9 @@ from gradcompat.model.environment import Location, Skipped
 from gradcompat.scanners.registry import SCANNERS, candidates
 from gradcompat.scanners.unscanned import SHELL, could_train, largest
 from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_DOCUMENT_START = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_DOCUMENT_START = lazy_pattern(r"^---(?=\s|\Z)", re.MULTILINE)
 
 
 def scan(document: Document) -> Context:

@@ -6,19 +6,19 @@ fit" (``auto``), gives a setting without a value: it is set, and nobody here kno
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from gradcompat.messages import NO_SUCH_VALUE
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.startup.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.vocabulary import KEYS
 
 # What tools write for "decide yourself".
 _UNDECIDED = frozenset({"auto", "$auto"})
 # What templates and shells put a value into: `${steps}`, `$STEPS`, `{{ steps }}`, `{% if … %}`, `$(nproc)`.
-_COMPUTED = re.compile(r"\$[{(A-Za-z_]|\{\{|\{%")
+_COMPUTED = lazy_pattern(r"\$[{(A-Za-z_]|\{\{|\{%")
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 _WRITTEN_NONE = "null"  # a None that is written out; elsewhere it says as little as a key that is not there

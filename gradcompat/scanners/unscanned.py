@@ -11,6 +11,7 @@ from pathlib import PurePath
 
 from gradcompat.formats.lfs_pointer import size_of_content
 from gradcompat.scanners.registry import LIBRARIES, SCANNERS, candidates, fits
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 SHELL = frozenset({".sh", ".bash", ".slurm", ".sbatch", ".sb"})
 # Data sets and self-extracting archives are as large as that; a config, a program or a notebook is not.
@@ -21,12 +22,12 @@ _LARGEST = {".json": 256 * 1024, ".yaml": 256 * 1024, ".yml": 256 * 1024, ".py":
 _LARGEST_ELSE = 2 * 1024 * 1024
 
 # How the reports of `check`, `plan`, `diagnose`, `probe` and the guard begin: people keep them beside what was checked.
-_REPORT = re.compile(r'\s*\{\s*"schema_version"\s*:')
+_REPORT = lazy_pattern(r'\s*\{\s*"schema_version"\s*:')
 
-_IMPORT = re.compile(
+_IMPORT = lazy_pattern(
     rf"^[ \t]*(?:from|import)[ \t][^\r\n#]*?(?<![\w.])(?:{'|'.join(sorted(LIBRARIES))})(?!\w)", re.MULTILINE
 )
-_LAUNCH = re.compile(
+_LAUNCH = lazy_pattern(
     r"\b(?:torchrun|accelerate[ \t]+launch|deepspeed|llamafactory-cli|axolotl|swift[ \t]+(?:sft|pt|rlhf)|trl[ \t]+\w"
     r"|tune[ \t]+run|megatron[ \t]+\w|xtuner|colossalai)\b|\bpython[\d.]*[ \t][^\r\n]*(?:\.py\b|[ \t]-m[ \t])"
 )

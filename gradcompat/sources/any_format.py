@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,9 +24,10 @@ from gradcompat.formats.fenced_blocks import (
 )
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Looser than PEP 440: conda has `9e`, and a branch of a fork is called after the release that it left.
-_VERSION = re.compile(r"[vr]?\d[\w.+!~*-]{0,199}")
+_VERSION = lazy_pattern(r"[vr]?\d[\w.+!~*-]{0,199}")
 _CODE = frozenset((*PYTHON, *YAML, *JSON, *SHELL))
 _PROSE = frozenset({".md", ".markdown", ".txt", ""})
 _LONGEST_PROSE = 100_000  # characters; an issue has at most 65,536

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from gradcompat.errors import SourceError
 from gradcompat.files.root import root_of_file
 from gradcompat.formats.document import Document, read_beside
-from gradcompat.formats.yaml_nodes import Mapping, Scalar, parse_mapping
+from gradcompat.formats.yaml_nodes import Mapping, Scalar
+from gradcompat.formats.yaml_text import parse_mapping
 
 _COMPOSE = ("compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml")
 _MOST_LEVELS = 20

@@ -9,21 +9,21 @@ Selectors in comments (``# [linux]``) mean nothing to conda, and nothing here.
 
 from __future__ import annotations
 
-import re
-
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
-from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse_mapping
+from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence
+from gradcompat.formats.yaml_text import parse_mapping
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.sources import requirements
 from gradcompat.sources.conda_spec import parse_archive, parse_spec
 from gradcompat.sources.joint_ranges import jointly
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _MAX_LINES = 15_000  # aliases make a short file list as many as it likes
 _EXPORT_AT_LEAST = 30
-_RELEASE = re.compile(r"==(\d+\.\d+(?:\.\d+)?)\.\*")
+_RELEASE = lazy_pattern(r"==(\d+\.\d+(?:\.\d+)?)\.\*")
 
 
 @dataclass(slots=True)

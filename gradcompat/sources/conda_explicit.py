@@ -6,17 +6,16 @@ url --hash=…``) and reads them again when it installs, so those comments are p
 
 from __future__ import annotations
 
-import re
-
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.sources.conda_spec import parse_archive, platform_of
 from gradcompat.sources.requirement import parse_requirement
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_PIP = re.compile(r"#\s*pip\s+(?=\S)")
-_HASH = re.compile(r"\s--hash=.*")
-_PLATFORM = re.compile(r"#\s*platform:\s*(\S+)")
+_PIP = lazy_pattern(r"#\s*pip\s+(?=\S)")
+_HASH = lazy_pattern(r"\s--hash=.*")
+_PLATFORM = lazy_pattern(r"#\s*platform:\s*(\S+)")
 _MAX_LINES = 200_000
 
 

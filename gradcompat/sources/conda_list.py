@@ -15,11 +15,12 @@ from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.requirements.names import normalise
 from gradcompat.sources.conda_spec import parse_spec, platform_of
 from gradcompat.startup.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_HEADING = re.compile(r"#?\s*(?:Name|Package)\s+Version\s+Build\b")
-_PLATFORM = re.compile(r"#\s*platform:\s*(\S+)")
-_ROW = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]*)\s+([^\s=<>]+)(?:\s+(.*))?")
-_PIP_BUILD = re.compile(r"(?:pypi|pip)_\d+")
+_HEADING = lazy_pattern(r"#?\s*(?:Name|Package)\s+Version\s+Build\b")
+_PLATFORM = lazy_pattern(r"#\s*platform:\s*(\S+)")
+_ROW = lazy_pattern(r"([A-Za-z0-9_][A-Za-z0-9_.-]*)\s+([^\s=<>]+)(?:\s+(.*))?")
+_PIP_BUILD = lazy_pattern(r"(?:pypi|pip)_\d+")
 _MAX_LINES = 200_000
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
-from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse_mapping
+from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence
+from gradcompat.formats.yaml_text import parse_mapping
 from gradcompat.model.environment import Environment, Location, Package, Skipped, SourceKind
 from gradcompat.quotation import quoted
 from gradcompat.requirements.names import normalise

@@ -15,11 +15,12 @@ from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.requirements.names import normalise
 from gradcompat.sources.distributions import Distribution, printable
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _MAX_RECORD = 64 * 1024 * 1024
-_METADATA_FOLDER = re.compile(rb'"[^"\n]*-packages/([^"/\n]+\.(?:dist-info|egg-info))[/"]')
-_FILES = re.compile(rb'"files"\s*:\s*\[\s*"')
-_SUBDIR = re.compile(rb'"subdir"\s*:\s*"(linux|osx|win)-')
+_METADATA_FOLDER = lazy_pattern(rb'"[^"\n]*-packages/([^"/\n]+\.(?:dist-info|egg-info))[/"]')
+_FILES = lazy_pattern(rb'"files"\s*:\s*\[\s*"')
+_SUBDIR = lazy_pattern(rb'"subdir"\s*:\s*"(linux|osx|win)-')
 _PLATFORMS = {b"linux": "linux", b"osx": "darwin", b"win": "win32"}
 # For records that do not list their files: the one name that differs and that every training stack has.
 _PYTHON_NAMES = {"pytorch": "torch"}

@@ -7,24 +7,24 @@ prefix of three numbers is taken for the version, as releases with a fourth are 
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from gradcompat.requirements.versions import VersionSet
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Nothing that is meant to be installed is longer, and Python converts no number of more than 4,300 digits.
 _MAX_LENGTH = 1000
 
 # `conda-forge/linux-64::`, `https://host/channel::`, and from before conda 4.4 `channel:namespace:`.
-_NAME = re.compile(r"\s*(?:[^\s=<>!~\[\]]*:)?([A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?)(?=[\s=<>!~\[]|$)")
-_BRACKETS = re.compile(r"\[([^\[\]]*)\]\s*$")
-_KEY_VALUE = re.compile(r"""\s*([a-z_0-9]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s,"']*))\s*(?:,|$)""")
+_NAME = lazy_pattern(r"\s*(?:[^\s=<>!~\[\]]*:)?([A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?)(?=[\s=<>!~\[]|$)")
+_BRACKETS = lazy_pattern(r"\[([^\[\]]*)\]\s*$")
+_KEY_VALUE = lazy_pattern(r"""\s*([a-z_0-9]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s,"']*))\s*(?:,|$)""")
 # A last word that follows a version, not an operator.
-_BUILD = re.compile(r"[\s=]([^\s=,|<>~!]+)\s*$")
+_BUILD = lazy_pattern(r"[\s=]([^\s=,|<>~!]+)\s*$")
 _OPERATORS = "=!|,<>~"
-_WHOLE = re.compile(r"=\d+\.\d+\.\d+")
-_CLAUSE = re.compile(r"(==|~=|!=|>=|<=|>|<|=)?((?:\d+!)?[A-Za-z0-9_.+*-]+)")
+_WHOLE = lazy_pattern(r"=\d+\.\d+\.\d+")
+_CLAUSE = lazy_pattern(r"(==|~=|!=|>=|<=|>|<|=)?((?:\d+!)?[A-Za-z0-9_.+*-]+)")
 _ARCHIVES = (".tar.bz2", ".conda")
 
 

@@ -15,6 +15,7 @@ from gradcompat.model.environment import Location, Package, Skipped, SourceKind
 from gradcompat.requirements.names import normalise
 from gradcompat.requirements.versions import parse_version
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _HEAD = 1024  # name and version stand in the first hundred bytes as a rule
 _MAX_HEADERS = 1024 * 1024
@@ -24,12 +25,12 @@ _MAX_FOLDERS = 256  # so that .pth files that name one another come to an end
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 # As nearly all metadata begin.
-_PLAIN = re.compile(rb"Metadata-Version:[^\r\n]*\nName:[ \t]*([^\r\n]*)\nVersion:[ \t]*([^\r\n]*)\n")
-_FIELD = re.compile(rb"(?:\A|\n)(name|version)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-_EDITABLE_PTH = re.compile(r"__editable__\.(.+)-[^-]+\.pth")
-_EGG_SUFFIX = re.compile(r"-py\d+(?:\.\d+)?(?:-.+)?$")
-_VERSION = re.compile(r"v?[0-9][0-9A-Za-z.!+_*-]{0,199}")
+_PLAIN = lazy_pattern(rb"Metadata-Version:[^\r\n]*\nName:[ \t]*([^\r\n]*)\nVersion:[ \t]*([^\r\n]*)\n")
+_FIELD = lazy_pattern(rb"(?:\A|\n)(name|version)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
+_NAME = lazy_pattern(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_EDITABLE_PTH = lazy_pattern(r"__editable__\.(.+)-[^-]+\.pth")
+_EGG_SUFFIX = lazy_pattern(r"-py\d+(?:\.\d+)?(?:-.+)?$")
+_VERSION = lazy_pattern(r"v?[0-9][0-9A-Za-z.!+_*-]{0,199}")
 _SUFFIXES = (".dist-info", ".egg-info", ".egg-link", ".egg")
 
 

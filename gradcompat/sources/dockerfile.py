@@ -37,27 +37,28 @@ from gradcompat.sources.pip_command import (
     variable,
 )
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_ESCAPE = re.compile(r"#\s*escape\s*=\s*([\\`])\s*", re.IGNORECASE)
-_DIRECTIVE = re.compile(r"#\s*[A-Za-z]+\s*=")
-_INSTRUCTION = re.compile(r"\s*([A-Za-z]+)(?:\s+|$)")
-_HEREDOC = re.compile(r"<<(-?)(['\"]?)([A-Za-z_][\w.-]*)\2")
-_RUN_OPTION = re.compile(r"--[a-z]+(?:=\S*)?\s+")
-_COPY_FROM = re.compile(r"--from=(\S+)")
+_ESCAPE = lazy_pattern(r"#\s*escape\s*=\s*([\\`])\s*", re.IGNORECASE)
+_DIRECTIVE = lazy_pattern(r"#\s*[A-Za-z]+\s*=")
+_INSTRUCTION = lazy_pattern(r"\s*([A-Za-z]+)(?:\s+|$)")
+_HEREDOC = lazy_pattern(r"<<(-?)(['\"]?)([A-Za-z_][\w.-]*)\2")
+_RUN_OPTION = lazy_pattern(r"--[a-z]+(?:=\S*)?\s+")
+_COPY_FROM = lazy_pattern(r"--from=(\S+)")
 # What is copied from another stage as a whole environment, not as a file or two.
-_ENVIRONMENT_PATH = re.compile(
+_ENVIRONMENT_PATH = lazy_pattern(
     r"(?:venv|virtualenv|site-packages|dist-packages|conda|mamba|\.local)(?:/|$)|^(?:/|/usr|/usr/local|/usr/local/lib|/opt|/app)/?$"
 )
-_SHELL_NAMES = re.compile(r"(?:/\S*/)?(?:ba|z|da)?sh\b[^<>|;&]*")
-_TORCH_TAG = re.compile(r"(\d+\.\d+(?:\.\d+)?(?:\.dev\d+)?)-cuda\d")
-_ROCM_TAG = re.compile(r"\S*pytorch_(?:release_)?(\d+\.\d+\.\d+)")
-_CUDA_TAG = re.compile(r"\d[\w.]*-(cuda\d+\.\d)(?:-|$)")
-_ROCM_TAG_VARIANT = re.compile(r"(rocm\d+\.\d+(?:\.\d+)?)_")
-_ROCM_TAG_PYTHON = re.compile(r"\S*_py(3\.\d+)(?:_|$)")
-_WINDOWS = re.compile(r"windows|nanoserver", re.IGNORECASE)
-_PYTHON_TAG = re.compile(r"(3\.\d+(?:\.\d+)?)(?:-|$)")
+_SHELL_NAMES = lazy_pattern(r"(?:/\S*/)?(?:ba|z|da)?sh\b[^<>|;&]*")
+_TORCH_TAG = lazy_pattern(r"(\d+\.\d+(?:\.\d+)?(?:\.dev\d+)?)-cuda\d")
+_ROCM_TAG = lazy_pattern(r"\S*pytorch_(?:release_)?(\d+\.\d+\.\d+)")
+_CUDA_TAG = lazy_pattern(r"\d[\w.]*-(cuda\d+\.\d)(?:-|$)")
+_ROCM_TAG_VARIANT = lazy_pattern(r"(rocm\d+\.\d+(?:\.\d+)?)_")
+_ROCM_TAG_PYTHON = lazy_pattern(r"\S*_py(3\.\d+)(?:_|$)")
+_WINDOWS = lazy_pattern(r"windows|nanoserver", re.IGNORECASE)
+_PYTHON_TAG = lazy_pattern(r"(3\.\d+(?:\.\d+)?)(?:-|$)")
 # Images without Python packages that anybody trains with.
-_BARE = re.compile(
+_BARE = lazy_pattern(
     r"(?:.*/)?(?:python|ubuntu|debian|alpine|fedora|centos|rockylinux|almalinux|amazonlinux|busybox|buildpack-deps|node"
     r"|golang|rust|nvidia/(?:cuda|cudagl|opengl)|astral-sh/uv|continuumio/(?:mini|ana)conda3?|condaforge/\w+"
     r"|mambaorg/micromamba|ubi\d\S*|rocm/dev-\S+|git|bash|curl)"

@@ -21,9 +21,10 @@ from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.sources.conda_prefix import CondaPrefix, merge, read_conda_meta
 from gradcompat.sources.distributions import Folder, printable, read
 from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_PYTHON_FOLDER = re.compile(r"(?:python|pypy)(3(?:\.\d+)?)t?")
-_VERSION = re.compile(r"\d+\.\d+(?:\.\d+(?:(?:a|b|rc)\d+)?)?")
+_PYTHON_FOLDER = lazy_pattern(r"(?:python|pypy)(3(?:\.\d+)?)t?")
+_VERSION = lazy_pattern(r"\d+\.\d+(?:\.\d+(?:(?:a|b|rc)\d+)?)?")
 _MAX_CONFIG = 64 * 1024
 
 

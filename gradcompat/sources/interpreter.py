@@ -21,18 +21,19 @@ from typing import Any, NamedTuple
 from gradcompat.errors import NotFound, SourceError
 from gradcompat.files.regular_files import read_regular
 from gradcompat.processes.executables import find_program
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 TIME_LIMIT = 10.0  # seconds; a cold start from a network file system takes two
 
 _SCRIPT = Path(__file__).with_name("describe_interpreter.py")
 _MAX_REPORT = 1024 * 1024
-_NAME = re.compile(r"(?:python|pypy|graalpy)[\w.-]*", re.IGNORECASE)
+_NAME = lazy_pattern(r"(?:python|pypy|graalpy)[\w.-]*", re.IGNORECASE)
 # ELF, PE, and Mach-O in both byte orders, with 32 and 64 bits, and for several processors.
 _NATIVE = (
     b"\x7fELF", b"MZ",
     b"\xfe\xed\xfa\xce", b"\xce\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe",
 )  # fmt: skip
-_PYENV_ROOT = re.compile(rb'^export PYENV_ROOT="([^"\n]+)"$', re.MULTILINE)
+_PYENV_ROOT = lazy_pattern(rb'^export PYENV_ROOT="([^"\n]+)"$', re.MULTILINE)
 # What an interpreter needs to start and to find its user's folder; PYTHONPATH and the like are not among it.
 _KEPT = ("PATH", "HOME", "LD_LIBRARY_PATH", "SYSTEMROOT", "APPDATA", "USERPROFILE", "PYTHONUSERBASE", "LANG", "LC_ALL")
 

@@ -5,7 +5,6 @@ An entry that cannot be read is skipped with its reason, and the others are stil
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -16,13 +15,14 @@ from gradcompat.formats.toml_text import TablePlaces
 from gradcompat.model.environment import Location, Package, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.requirements.names import normalise
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_NAME = lazy_pattern(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _MAX_LENGTH = 200  # no name and no version is longer; Python converts no number of more than 4,300 digits
 _NO_NAME = "\0"  # stands in no text file
 # The words and signs of markers in any order, each alternative with a beginning of its own. Anything else is no marker
 # and may be a secret.
-_MARKER = re.compile(
+_MARKER = lazy_pattern(
     r"(?:[\s()<>=!~]|'[^']*'|\"[^\"]*\"|\b(?:and|or|in|not|python_version|python_full_version|os[._]name|sys[._]platform"
     r"|platform[._](?:release|system|version|machine|python_implementation)|python_implementation"
     r"|implementation_(?:name|version)|extras?|dependency_groups)\b)+"

@@ -7,10 +7,10 @@ Releases that it does not name are not here.
 
 from __future__ import annotations
 
-import re
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_IMAGE = re.compile(r"(?:[^/]+/)?nvidia/pytorch")
-_TAG = re.compile(r"(\d\d)\.(\d\d)-py3(?:-|$)")
+_IMAGE = lazy_pattern(r"(?:[^/]+/)?nvidia/pytorch")
+_TAG = lazy_pattern(r"(\d\d)\.(\d\d)-py3(?:-|$)")
 # Release → the version of torch, and the CUDA that it is built for.
 _TORCH = {
     "24.05": ("2.4.0a0+07cecf4168.nv24.5", "cu124"),

@@ -28,28 +28,29 @@ from gradcompat.sources.pip_command import (
     read_included,
     read_script,
 )
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_MENTIONS = re.compile(r"pip|conda|mamba|\buv\b|poetry|pdm")
+_MENTIONS = lazy_pattern(r"pip|conda|mamba|\buv\b|poetry|pdm")
 # `!pip …`, `out = !pip …`, `%pip …`, `%system pip …`, and `pip …` alone, which IPython takes for `%pip …`.
-_LINE_MAGIC = re.compile(
+_LINE_MAGIC = lazy_pattern(
     r"[ \t]*(?:[\w.,\[\]][\w.,\[\] ]*=[ \t]*)?"
     r"(?:!{1,2}|%(?:sx|system)[ \t]+|%(?=(?:pip|conda|mamba|uv)\b)|(?=(?:pip3?|conda)[ \t]+install\b))"
 )
-_CELL_MAGIC = re.compile(r"\s*%%(!|\w+)([^\n]*)")
+_CELL_MAGIC = lazy_pattern(r"\s*%%(!|\w+)([^\n]*)")
 _SHELL_MAGICS = frozenset({"bash", "sh", "zsh", "!", "sx", "system"})
 _PYTHON_MAGICS = frozenset({"capture", "time", "timeit", "prun", "python", "python3"})
 _CALL = r"(?:subprocess\.(?:run|call|check_call|check_output|Popen)|os\.system|get_ipython\(\)\.system|\bsystem)\s*\("
 # A string that is not closed ends with the line or the text, so that each is looked at once.
 _LONG_STRING = r"""'{3}(?:[^'\\]|\\.|'(?!''))*(?:'{3})?|"{3}(?:[^"\\]|\\.|"(?!""))*(?:"{3})?"""
 _SHORT_STRING = r"""'(?:[^'\\\n]|\\.)*'?|"(?:[^"\\\n]|\\.)*"?"""
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     rf"(?P<comment>\#[^\n]*)|(?P<prefix>\b[rRbBuUfF]{{1,2}}(?=['\"]))?(?P<string>{_LONG_STRING}|{_SHORT_STRING})"
     rf"|(?P<call>{_CALL})|(?P<open>[(\[])|(?P<close>[)\]])|(?P<comma>,)|(?P<word>[\w.]+)|(?P<other>[^\s\w])",
     re.DOTALL,
 )
-_QUOTES = re.compile(rf"\#|'{{3}}|\"{{3}}|{_SHORT_STRING}", re.DOTALL)
+_QUOTES = lazy_pattern(rf"\#|'{{3}}|\"{{3}}|{_SHORT_STRING}", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"', "\n": ""}
-_VERSION = re.compile(r"3\.\d+(?:\.\d+)?")
+_VERSION = lazy_pattern(r"3\.\d+(?:\.\d+)?")
 
 
 def read(document: Document) -> Environment:

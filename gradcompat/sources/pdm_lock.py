@@ -15,9 +15,10 @@ from gradcompat.formats.toml_text import parse
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.quotation import quoted
 from gradcompat.sources.lock_entries import Pin, is_tag, marker_or_none, read_entries, texts
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_SUPPORTED = re.compile(r"4(?:\.\d+)*")
-_ARCHIVE = re.compile(r"\.(?:whl|zip|tgz|tar\.\w+)", re.IGNORECASE)
+_SUPPORTED = lazy_pattern(r"4(?:\.\d+)*")
+_ARCHIVE = lazy_pattern(r"\.(?:whl|zip|tgz|tar\.\w+)", re.IGNORECASE)
 
 
 def read(document: Document) -> Environment:

@@ -23,21 +23,22 @@ from gradcompat.sources.conda_spec import parse_spec
 from gradcompat.sources.requirement import name_of, parse_requirement
 from gradcompat.sources.torch_index import built_for_variant, variant_of, variants_beside
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 MAX_SCRIPT = 256 * 1024  # characters
 _MAX_NESTED = 4  # of `bash -c`
 
-_PIP = re.compile(r"pip(?:3(?:\.\d+)?)?(?:\.exe)?")
-_PYTHON = re.compile(r"(?:python|pypy)(?:3(?:\.\d+)?)?(?:\.exe)?|py|\{sys\.executable\}")
-_CONDA = re.compile(r"(?:conda|mamba|micromamba)(?:\.exe)?")
-_VARIABLE = re.compile(r"\$\w{1,60}|\$?\{\w{1,60}\}")
-_NAME_AND_OPERATOR = re.compile(r"([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?:\[[^\[\]]*\])?\s*(?:[=<>!~]=|[<>])")
+_PIP = lazy_pattern(r"pip(?:3(?:\.\d+)?)?(?:\.exe)?")
+_PYTHON = lazy_pattern(r"(?:python|pypy)(?:3(?:\.\d+)?)?(?:\.exe)?|py|\{sys\.executable\}")
+_CONDA = lazy_pattern(r"(?:conda|mamba|micromamba)(?:\.exe)?")
+_VARIABLE = lazy_pattern(r"\$\w{1,60}|\$?\{\w{1,60}\}")
+_NAME_AND_OPERATOR = lazy_pattern(r"([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?:\[[^\[\]]*\])?\s*(?:[=<>!~]=|[<>])")
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
-_MENTIONS = re.compile(r"pip|conda|mamba|\buv\b|poetry|pdm")
-_CLONES = re.compile(r"\bgit clone\b")
+_MENTIONS = lazy_pattern(r"pip|conda|mamba|\buv\b|poetry|pdm")
+_CLONES = lazy_pattern(r"\bgit clone\b")
 # Commands that run the command behind them, with those of their options that take a word.
 _WRAPPERS = {"sudo": ("-u", "-g"), "env": ("-u", "-C"), "nice": ("-n",), "timeout": ("-s", "-k"), "xargs": ("-n", "-P")}
-_OPTION_VARIABLE = re.compile(r"\$\{?\w*(?:ARGS|OPTS|OPTIONS|FLAGS)\w*[^\s=<>!~]*")
+_OPTION_VARIABLE = lazy_pattern(r"\$\{?\w*(?:ARGS|OPTS|OPTIONS|FLAGS)\w*[^\s=<>!~]*")
 _EXTERNAL = {("poetry", "install"), ("pdm", "install"), ("pdm", "sync"), ("uv", "sync"), ("pipenv", "install"),
              ("pipenv", "sync")}  # fmt: skip
 

@@ -5,7 +5,6 @@ Both have the same parts under other names. Only the first is a whole environmen
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
@@ -14,10 +13,11 @@ from gradcompat.formats.json_text import Places, parse
 from gradcompat.model.environment import Environment, Package, Skipped, SourceKind
 from gradcompat.quotation import quoted
 from gradcompat.requirements.names import normalise
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 SUPPORTED = ("0", "1")
 
-_PYTHON = re.compile(r"\d+\.\d+(?:\.\d+)?(?:(?:a|b|rc)\d+)?\+?")
+_PYTHON = lazy_pattern(r"\d+\.\d+(?:\.\d+)?(?:(?:a|b|rc)\d+)?\+?")
 _PLATFORMS = ("linux", "darwin", "win32")
 
 

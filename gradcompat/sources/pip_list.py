@@ -19,21 +19,22 @@ from gradcompat.model.environment import Environment, Package, Skipped, SourceKi
 from gradcompat.quotation import quoted
 from gradcompat.requirements.names import normalise
 from gradcompat.requirements.versions import parse_version
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
-_HEADER = re.compile(r"\s*Package\s+Version(?:\s+(.*))?")
-_RULE = re.compile(r"\s*-+\s+-+[\s-]*")
-_ROW = re.compile(rf"\s*({_NAME})\s+(\S+)(?:\s+(\S.*))?")
-_PIN = re.compile(rf"\s*({_NAME})===?(\S+)")
-_LEGACY = re.compile(rf"\s*({_NAME}) \(([^\s,()]+)(?:, ([^()]+))?\)")  # before pip 10
-_DASHED = re.compile(rf"\s*(?:[-*]\s+)?({_NAME}?)-(\d+(?:\.\d+)+[\w.+!]*)")
-_SHOWN_KEY = re.compile(r"\s*([A-Z][a-z]+(?:[- ][A-Za-z]+)*): ?(.*)")
-_PLACE = re.compile(r"(?:[/~]|[A-Za-z]:[\\/]|file:).*")
-_SITE = re.compile(r"(?:site|dist)-packages(?:\s|$)")
-_INSTALLER = re.compile(r"pip|uv|conda|poetry|pdm|pixi|hatch")
-_CONDA_BUILD = re.compile(r"\S*_\d+(?:\s+\S+)?")
+_HEADER = lazy_pattern(r"\s*Package\s+Version(?:\s+(.*))?")
+_RULE = lazy_pattern(r"\s*-+\s+-+[\s-]*")
+_ROW = lazy_pattern(rf"\s*({_NAME})\s+(\S+)(?:\s+(\S.*))?")
+_PIN = lazy_pattern(rf"\s*({_NAME})===?(\S+)")
+_LEGACY = lazy_pattern(rf"\s*({_NAME}) \(([^\s,()]+)(?:, ([^()]+))?\)")  # before pip 10
+_DASHED = lazy_pattern(rf"\s*(?:[-*]\s+)?({_NAME}?)-(\d+(?:\.\d+)+[\w.+!]*)")
+_SHOWN_KEY = lazy_pattern(r"\s*([A-Z][a-z]+(?:[- ][A-Za-z]+)*): ?(.*)")
+_PLACE = lazy_pattern(r"(?:[/~]|[A-Za-z]:[\\/]|file:).*")
+_SITE = lazy_pattern(r"(?:site|dist)-packages(?:\s|$)")
+_INSTALLER = lazy_pattern(r"pip|uv|conda|poetry|pdm|pixi|hatch")
+_CONDA_BUILD = lazy_pattern(r"\S*_\d+(?:\s+\S+)?")
 _BARE = (_PIN, _LEGACY, _DASHED, _ROW)
-_NOISE = re.compile(r"\s*(?:WARNING:|DEPRECATION:|\[notice\]|\$ |%|!|#|\(\S+\) |\S*>|\.{3,}|…).*")
+_NOISE = lazy_pattern(r"\s*(?:WARNING:|DEPRECATION:|\[notice\]|\$ |%|!|#|\(\S+\) |\S*>|\.{3,}|…).*")
 _SHOWN = 100
 
 

@@ -5,7 +5,6 @@ A package may stand in several categories. An entry with a file, a folder or a r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,10 +15,11 @@ from gradcompat.model.environment import Environment, Location, Package, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.requirements.versions import VersionSet
 from gradcompat.sources.lock_entries import is_tag, marker_or_none, read_pin, split, text_or_none
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 SUPPORTED = 6
 
-_EXACT = re.compile(r"={2,3}\s*([^\s,*]+)")
+_EXACT = lazy_pattern(r"={2,3}\s*([^\s,*]+)")
 
 
 def read(document: Document) -> Environment:

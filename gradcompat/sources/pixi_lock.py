@@ -13,13 +13,15 @@ from urllib.parse import unquote
 
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
 from gradcompat.formats.document import Document
-from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence, parse_mapping
+from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence
+from gradcompat.formats.yaml_text import parse_mapping
 from gradcompat.model.environment import Environment, Location, Package, Skipped, SourceKind
 from gradcompat.quotation import quoted
 from gradcompat.quotation import reference as quoted_reference
 from gradcompat.requirements.names import normalise
 from gradcompat.sources.conda_spec import parse_archive, platform_of
 from gradcompat.sources.requirement import parse_requirement, version_of_tag
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 SUPPORTED = range(4, 8)
 
@@ -27,8 +29,8 @@ _MAX_SELECTED = 1_000_000  # aliases make a short file select as much as it like
 _UNREADABLE = ("", "a line that is neither a conda nor a PyPI package")
 _KINDS = ("conda", "pypi", "conda_source")
 # `name[1a2b3c4d] @ git+https://host/repository?tag=v1#commit`, or a path, as version 7 names what is built from source.
-_CONDA_SOURCE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]*)\s*(?:\[[^\[\]]*\])?\s*@\s*(.*)", re.DOTALL)
-_REFERENCE = re.compile(r"[?&](?:tag|rev)=([^&#]+)")
+_CONDA_SOURCE = lazy_pattern(r"([A-Za-z0-9_][A-Za-z0-9_.-]*)\s*(?:\[[^\[\]]*\])?\s*@\s*(.*)", re.DOTALL)
+_REFERENCE = lazy_pattern(r"[?&](?:tag|rev)=([^&#]+)")
 
 
 def read(document: Document) -> Environment:

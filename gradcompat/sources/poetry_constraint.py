@@ -7,11 +7,12 @@ import re
 from packaging.version import InvalidVersion, Version
 
 from gradcompat.requirements.versions import VersionSet
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _MAX_LENGTH = 1000  # Python converts no number of more than 4,300 digits
 # Between clauses there is a comma or only a blank: `>=1.0 <2.0`.
-_CLAUSE = re.compile(r"\s*(\^|~=|~|===|==|!=|<=|>=|=|<|>|)\s*v?((?:\d+!(?!=))?[^\s,|<>=!~^]+)\s*(?:,\s*)?")
-_PREFIX = re.compile(r"(\d+(?:\.\d+)*)(?:\.[*xX])+")
+_CLAUSE = lazy_pattern(r"\s*(\^|~=|~|===|==|!=|<=|>=|=|<|>|)\s*v?((?:\d+!(?!=))?[^\s,|<>=!~^]+)\s*(?:,\s*)?")
+_PREFIX = lazy_pattern(r"(\d+(?:\.\d+)*)(?:\.[*xX])+")
 
 
 def exact_version(constraint: str) -> str | None:

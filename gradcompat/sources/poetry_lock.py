@@ -17,8 +17,9 @@ from gradcompat.model.environment import Environment, Location, Package, SourceK
 from gradcompat.quotation import quoted
 from gradcompat.requirements.names import normalise
 from gradcompat.sources.lock_entries import Pin, is_tag, marker_or_none, read_entries, text_or_none, texts
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_SUPPORTED = re.compile(r"[12](?:\.\d+)*")
+_SUPPORTED = lazy_pattern(r"[12](?:\.\d+)*")
 _KINDS: dict[str, SourceKind] = {"git": "git", "url": "url", "directory": "directory", "file": "path"}
 
 

@@ -17,8 +17,9 @@ from gradcompat.sources.declared import Declared, Result, link_of, linked
 from gradcompat.sources.lock_entries import marker_or_none, read_pin, texts
 from gradcompat.sources.poetry_constraint import exact_version, specifier
 from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_CLAUSE = re.compile(r"([<>=!~]+)(.+)")
+_CLAUSE = lazy_pattern(r"([<>=!~]+)(.+)")
 
 
 def read_poetry(declared: Declared, required: frozenset[str]) -> Iterator[Result]:

@@ -6,7 +6,6 @@ ecosystems are packages here; so is a library that has no package URL at all, be
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -17,15 +16,16 @@ from gradcompat.quotation import quoted
 from gradcompat.requirements.names import normalise
 from gradcompat.requirements.versions import VersionSet, parse_version
 from gradcompat.sources.requirement import version_of_tag
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Nothing that is meant to be installed is longer.
 _MAX_LENGTH = 1000
 _MAX_VERSION = 200
 
-_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")
+_NAME = lazy_pattern(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")
 _NO_VERSION = frozenset({"", "noassertion", "none", "unknown", "unspecified", "latest"})
-_OPERATOR = re.compile(r"[<>=~^*,|\s]|!=")
-_EQUALS = re.compile(r"(?<![<>=~!])=(?!=)")
+_OPERATOR = lazy_pattern(r"[<>=~^*,|\s]|!=")
+_EQUALS = lazy_pattern(r"(?<![<>=~!])=(?!=)")
 # What may be a package without saying so; the rest are files, containers, models, operating systems.
 _LIBRARIES = frozenset({"", "library", "framework"})
 

@@ -6,7 +6,6 @@ whole file for one wrong hash.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from gradcompat.errors import Malformed, UnsupportedFormatVersion
@@ -15,9 +14,10 @@ from gradcompat.formats.toml_text import parse
 from gradcompat.model.environment import Environment, Location, Package, SourceKind
 from gradcompat.quotation import quoted
 from gradcompat.sources.lock_entries import Pin, is_tag, marker_or_none, read_entries
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_SUPPORTED = re.compile(r"1(?:\.\d+)*")
-_CHOOSES = re.compile(r"""['"]([^'"]*)['"]\s+in\s+(?:extras|dependency_groups)\b""")
+_SUPPORTED = lazy_pattern(r"1(?:\.\d+)*")
+_CHOOSES = lazy_pattern(r"""['"]([^'"]*)['"]\s+in\s+(?:extras|dependency_groups)\b""")
 
 
 def read(document: Document) -> Environment:

@@ -8,7 +8,6 @@ no configuration has.
 from __future__ import annotations
 
 import configparser
-import re
 from collections.abc import Iterator
 
 from gradcompat.errors import Malformed
@@ -18,11 +17,12 @@ from gradcompat.quotation import quoted, reference
 from gradcompat.sources.joint_ranges import jointly
 from gradcompat.sources.requirement import parse_requirement
 from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _SIGN = "\x1f"
 _EXTRAS = "options.extras_require"
 _LONG = 500
-_BLANKS = re.compile(r"(?<=\S)\s+")
+_BLANKS = lazy_pattern(r"(?<=\S)\s+")
 
 
 def read(document: Document) -> Environment:

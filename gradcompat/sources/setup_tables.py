@@ -11,9 +11,11 @@ import ast
 import re
 from collections.abc import Mapping
 
+from gradcompat.startup.lazy_patterns import lazy_pattern
+
 # The expressions of these files, each taken as a text that names one of ours.
 _PATTERNS = {
-    pattern: re.compile(pattern)
+    pattern: lazy_pattern(pattern)
     for pattern in (
         r"^(([^!=<>~ \[\]]+)(?:\[[^\]]+\])?(?:[!=<>~ ].*)?$)",
         r"^(([^!=<>~ ]+)(?:[!=<>~ ].*)?$)",

@@ -17,11 +17,12 @@ from gradcompat.model.environment import Environment, Location, Skipped
 from gradcompat.quotation import reference
 from gradcompat.sources.purl import component, gathered
 from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _HINT = "gradcompat reads SPDX 2.2, 2.3 and 3.0"
-_TWO = re.compile(r"SPDX-2\.[0-3]")
-_THREE = re.compile(r"https://spdx\.org/rdf/3\.0[^/]*/")
-_TAG = re.compile(r"([A-Z][A-Za-z0-9]*):[ \t]*(.*)")
+_TWO = lazy_pattern(r"SPDX-2\.[0-3]")
+_THREE = lazy_pattern(r"https://spdx\.org/rdf/3\.0[^/]*/")
+_TAG = lazy_pattern(r"([A-Z][A-Za-z0-9]*):[ \t]*(.*)")
 _ROOT = "SPDXRef-DOCUMENT"
 
 

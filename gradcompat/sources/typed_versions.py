@@ -12,11 +12,12 @@ from gradcompat.host.gpu_names import gpus_in
 from gradcompat.requirements.spoken_names import HEADING, package_called
 from gradcompat.requirements.versions import parse_version
 from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_HEADING = re.compile(HEADING, re.IGNORECASE)
-_PART = re.compile(r"[^,;]+")
-_WORD = re.compile(r"[^\s=:`*]+")
-_VERSION = re.compile(r"v?(\d+\.\d[\w.+!-]*)")
+_HEADING = lazy_pattern(HEADING, re.IGNORECASE)
+_PART = lazy_pattern(r"[^,;]+")
+_WORD = lazy_pattern(r"[^\s=:`*]+")
+_VERSION = lazy_pattern(r"v?(\d+\.\d[\w.+!-]*)")
 _BETWEEN = frozenset({"and", "with", "on", "an", "a", "+", "&"})
 # What is beside the packages; the CUDA that people name may be the driver's, and says nothing.
 _BESIDE = frozenset({"python", "cuda"})

@@ -22,8 +22,8 @@ from gradcompat.startup.lazy_patterns import lazy_pattern
 SUPPORTED = (1, 2)
 
 _KINDS: tuple[SourceKind, ...] = ("registry", "git", "url", "path", "directory", "editable", "virtual")
-_PLATFORM = re.compile(r"(?<!not )sys_platform\s*==\s*'(linux|darwin|win32)'")
-_EXTRA = re.compile(r"extra\s*==\s*'(?:extra|group)-(\d+)-([^']+)'")
+_PLATFORM = lazy_pattern(r"(?<!not )sys_platform\s*==\s*'(linux|darwin|win32)'")
+_EXTRA = lazy_pattern(r"extra\s*==\s*'(?:extra|group)-(\d+)-([^']+)'")
 # Files as uv writes them, and nothing that a parser of TOML would refuse.
 _TEXT = r'"[^"\\\x00-\x1f\x7f]*"'
 _FILE = (

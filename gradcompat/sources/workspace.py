@@ -15,11 +15,12 @@ from gradcompat.dependency_formats import by_name
 from gradcompat.errors import SourceError
 from gradcompat.files.root import Root
 from gradcompat.formats.document import read_document
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _MOST_LEVELS = 20
 # `source = { editable = "packages/a" }` of uv, `url = "packages/a"` of Poetry, `path = "./packages/a"` of PDM,
 # `- pypi: ./packages/a` of pixi
-_FOLDER = re.compile(
+_FOLDER = lazy_pattern(
     r"^(?:source = \{ (?:editable|virtual|directory) = |url = |path = )\"([^\"\n]{1,500})\"|^- pypi: (\.\S{1,500})$",
     re.MULTILINE,
 )

@@ -26,11 +26,13 @@ else:
         """The fields of such a class, each with its ``name`` and its ``default``, which may be :data:`MISSING`."""
         return tuple(cls.__lazy_fields__.values())
 
-    def dataclass(*, slots: bool, frozen: bool = False, kw_only: bool = False) -> Callable[[type], type]:
+    def dataclass(
+        *, slots: bool, frozen: bool = False, kw_only: bool = False, eq: bool = True
+    ) -> Callable[[type], type]:
         """What :func:`dataclasses.dataclass` makes with these options; ``slots`` has to be true."""
         if not slots:
             raise TypeError("a lazy dataclass has slots")
-        return lambda cls: _made(cls, _Options(frozen, kw_only))
+        return lambda cls: _made(cls, _Options(frozen, kw_only, eq))
 
     def replace(one: Any, /, **changes: Any) -> Any:
         """The same as :func:`dataclasses.replace`, for dataclasses of both kinds."""
@@ -67,10 +69,10 @@ class _Field:
 
 
 class _Options:
-    __slots__ = ("frozen", "kw_only")
+    __slots__ = ("eq", "frozen", "kw_only")
 
-    def __init__(self, frozen: bool, kw_only: bool) -> None:
-        self.frozen, self.kw_only = frozen, kw_only
+    def __init__(self, frozen: bool, kw_only: bool, eq: bool) -> None:
+        self.frozen, self.kw_only, self.eq = frozen, kw_only, eq
 
 
 class _StandardFields:
@@ -121,7 +123,7 @@ def _made(cls: type[Any], options: _Options) -> type[Any]:
         "__dataclass_params__": options,
         "__lazy_fields__": declared,
     }
-    for name, method in _methods(declared, frozen=options.frozen).items():
+    for name, method in _methods(declared, options).items():
         if namespace.get(name) is None:  # beside an `__eq__`, Python itself sets `__hash__` to None
             namespace[name] = method
     made: type[Any] = type(cls)(cls.__name__, cls.__bases__, namespace)  # type: ignore[misc]
@@ -132,7 +134,7 @@ def _made(cls: type[Any], options: _Options) -> type[Any]:
     return made
 
 
-def _methods(declared: dict[str, _Field], *, frozen: bool) -> dict[str, Any]:
+def _methods(declared: dict[str, _Field], options: _Options) -> dict[str, Any]:
     compared = _values([name for name, one in declared.items() if one.compare])
     kept = _values(list(declared))
     shown = [name for name, one in declared.items() if one.repr]
@@ -143,12 +145,12 @@ def _methods(declared: dict[str, _Field], *, frozen: bool) -> dict[str, Any]:
     def __repr__(self: Any) -> str:  # noqa: N807
         return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
-    if not frozen:
-        return {"__eq__": __eq__, "__repr__": __repr__, "__hash__": None}
-    return {
-        "__eq__": __eq__,
-        "__repr__": __repr__,
-        "__hash__": lambda self: hash(compared(self)),
+    made: dict[str, Any] = {"__repr__": __repr__}
+    if options.eq:
+        made |= {"__eq__": __eq__, "__hash__": (lambda self: hash(compared(self))) if options.frozen else None}
+    if not options.frozen:
+        return made
+    return made | {
         "__setattr__": _refuse,
         "__delattr__": _refuse,
         "__getstate__": lambda self: kept(self),  # noqa: PLW0108  # attrgetter is no method

@@ -7,12 +7,12 @@ value that means. Where either is in doubt there is no default, and the setting 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue
 from gradcompat.releases.argument_defaults import Argument, Stated, agreed
 from gradcompat.requirements.versions import locate
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from gradcompat.model.context import Context

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from gradcompat.errors import KnowledgeError
-from gradcompat.formats.yaml_nodes import parse
+from gradcompat.formats.yaml_text import parse
 from gradcompat.knowledge.example_generator import examples
 from gradcompat.knowledge.lint import lint
 from gradcompat.knowledge.record_builder import combination, condition, package_term, problems, reference, remedy

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -22,9 +21,10 @@ from gradcompat.files.atomic_file import write_atomically
 from gradcompat.model.probe import Measurement, ProbeResult
 from gradcompat.probes.interpreters import interpreter_of
 from gradcompat.probes.runner import Interpreter
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _FORMATS = {"text": "gradcompat.renderers.probe_text", "json": "gradcompat.renderers.probe_json"}
-_DEVICE = re.compile(r"auto|cpu|mps|(?:cuda|xpu)(?::\d{1,3})?")
+_DEVICE = lazy_pattern(r"auto|cpu|mps|(?:cuda|xpu)(?::\d{1,3})?")
 
 
 def command(

@@ -5,13 +5,13 @@ Which branch is taken is not known, and need not be: `if by_steps:` and `else:` 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from gradcompat.model.environment import Setting
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_ARGUMENTS = re.compile(
+_ARGUMENTS = lazy_pattern(
     r"transformers\.(?:\w+\.)*\w*TrainingArguments|trl\.(?:\w+\.)*(?!Model|Peft|Script)\w+Config"
     r"|sentence_transformers\.(?:\w+\.)*\w+TrainingArguments"
 )

@@ -18,18 +18,21 @@ from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import UNKNOWN
 from gradcompat.scanners.code.walk import Step, text
 from gradcompat.scanners.launches.environment_variables import VARIABLES, said_by
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # The embeddings of tokens. Those of positions and of images are others, and a teacher's are not those of the model.
-_EMBEDDINGS = re.compile(r"embed|\bwte\b")
-_OTHERS = re.compile(r"posit|\bwpe\b|patch|vis(?:ion|ual)|image|audio|teacher|\bref_|reference|reward")
+_EMBEDDINGS = lazy_pattern(r"embed|\bwte\b")
+_OTHERS = lazy_pattern(r"posit|\bwpe\b|patch|vis(?:ion|ual)|image|audio|teacher|\bref_|reference|reward")
 # The table of tokens alone, and models that add trained positions or images to it: their first layer gets a gradient.
-_TABLE = re.compile(r"get_input_embeddings|embed_tokens|word_embeddings|\bwte\b")
-_ADD_TO_IT = re.compile(r"gpt-?2|bert|electra|\bopt-|bart|pegasus|whisper|clip|bloom|llava|-vl\b|VLFor", re.IGNORECASE)
+_TABLE = lazy_pattern(r"get_input_embeddings|embed_tokens|word_embeddings|\bwte\b")
+_ADD_TO_IT = lazy_pattern(
+    r"gpt-?2|bert|electra|\bopt-|bart|pegasus|whisper|clip|bloom|llava|-vl\b|VLFor", re.IGNORECASE
+)
 _TABLE_ALONE = "torch.nn.Parameter.frozen_table"
 # Models with a loss: the bodies of models, which have none, are not asked.
-_HEAD = re.compile(r"For[A-Z]|LMHead")
+_HEAD = lazy_pattern(r"For[A-Z]|LMHead")
 # What from_pretrained makes: a class of transformers that a class of the project derives from.
-_MODEL = re.compile(r"transformers\.(?:\w+\.)*\w*(?:Model|For[A-Z]\w+)")
+_MODEL = lazy_pattern(r"transformers\.(?:\w+\.)*\w*(?:Model|For[A-Z]\w+)")
 # A compute_loss that the Trainer cannot tell how many labels count: since 4.46 most releases stop there.
 _REFUSES_COUNT = "transformers.Trainer.compute_loss.without_num_items_in_batch"
 # A training_step with no place for that count, which the Trainer hands over by position since 4.46.
@@ -45,33 +48,37 @@ _DEFECTIVE = (
 _BOTH = "create_optimizer_and_scheduler"
 _IN_ITS_PLACE = frozenset({"create_optimizer", "create_scheduler", "train", "_inner_training_loop"})
 # Trainers of TRL with a loop of their own that calls it.
-_CALLS_BOTH = re.compile(r"trl\.(?:\w+\.)*(?:PPO|RLOO)\w*Trainer")
+_CALLS_BOTH = lazy_pattern(r"trl\.(?:\w+\.)*(?:PPO|RLOO)\w*Trainer")
 # A base class whose loss a subclass may replace.
-_TRAINER = re.compile(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
+_TRAINER = lazy_pattern(r"(?:transformers|trl)\.(?:\w+\.)*\w*Trainer")
 # Methods of the Trainer that it calls with an argument more than it did, and how many they take since, with self.
-_ANY_TRAINER = re.compile(r"(?:transformers|trl|sentence_transformers)\.(?:\w+\.)*\w*Trainer")
+_ANY_TRAINER = lazy_pattern(r"(?:transformers|trl|sentence_transformers)\.(?:\w+\.)*\w*Trainer")
 _LENGTHENED = {"compute_loss": 5, "log": 3, "_get_train_sampler": 2}
 # A sampler of one's own that Lightning wraps for several processes; batches are another matter.
-_SAMPLER = re.compile(r"torch\.utils\.data\.(?:\w+\.)*(?!Distributed|Batch)\w*Sampler")
+_SAMPLER = lazy_pattern(r"torch\.utils\.data\.(?:\w+\.)*(?!Distributed|Batch)\w*Sampler")
 _CLIPPING = frozenset({"clip_grad_norm_", "clip_grad_value_"})
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 # Settings of torch.compile, which records ask for by what is put there, as by the argument of a call.
-_SWITCH = re.compile(r"torch\._(?:dynamo|functorch|inductor)\.config\.")
+_SWITCH = lazy_pattern(r"torch\._(?:dynamo|functorch|inductor)\.config\.")
 _CONFIGURING = "configure_model"  # called where the strategy has set dtype and device
 # What computes the log-probabilities of GRPO, and may be overridden.
 _LOG_PROBABILITIES = frozenset({"_get_per_token_logps", "_get_per_token_logps_and_entropies"})
 # Classes of which a subclass does itself what it does not ask its base for: TRL's trainers by their short names, as
 # records call them, and losses and trainers of sentence-transformers.
-_OF_TRL = re.compile(r"trl\.(?:\w+\.)*(\w*Trainer)")
-_OF_ENCODERS = re.compile(r"sentence_transformers\.(?:\w+\.)*\w*(?:Loss|Trainer)")
+_OF_TRL = lazy_pattern(r"trl\.(?:\w+\.)*(\w*Trainer)")
+_OF_ENCODERS = lazy_pattern(r"sentence_transformers\.(?:\w+\.)*\w*(?:Loss|Trainer)")
 # Hooks that Lightning 1.8 has taken away, and those that 2.0 has: it refused what defines them, or passes them over.
 _EPOCHS = frozenset({f"on_{part}_{end}" for part in ("epoch", "pretrain_routine") for end in ("start", "end")})
 _LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epoch_end", *_EPOCHS})
 _LEFT_BY_CALLBACKS = frozenset({"on_batch_start", "on_batch_end", *_EPOCHS})
 # A config that a model is made with afterwards.
-_OF_CONFIG = re.compile(r"transformers\.(?:\w+\.)*\w*Config(?:\.from_pretrained)?\.(?:use_cache|output_router_logits)")
+_OF_CONFIG = lazy_pattern(
+    r"transformers\.(?:\w+\.)*\w*Config(?:\.from_pretrained)?\.(?:use_cache|output_router_logits)"
+)
 # What Lightning asks for a state of its own when a run goes on.
-_KEEPS_STATE = re.compile(r"(?:lightning|pytorch_lightning)\.(?:\w+\.)*(LightningModule|LightningDataModule|Callback)")
+_KEEPS_STATE = lazy_pattern(
+    r"(?:lightning|pytorch_lightning)\.(?:\w+\.)*(LightningModule|LightningDataModule|Callback)"
+)
 _STATE_HOOKS = ("load_state_dict", "on_load_checkpoint")
 # Of a step that optimises by hand one of these is part.
 _BY_HAND = frozenset({"automatic_optimization", "manual_backward", "optimizers", "backward", "toggle_optimizer"})

@@ -19,13 +19,14 @@ from gradcompat.scanners.code.file_endings import file_ending
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.object_history import is_left_none
 from gradcompat.scanners.code.option_defaults import Option, is_option, named_option
+from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.terms.calls import Call, Ending, OptionValue, Unread, Value
 
 # `all_exhausted_without_replacement`, `16-mixed`, `facebook/esm2_t6_8M_UR50D`; what is longer or has spaces is a text.
-_WORD = re.compile(r"[^\s'\"\\]{1,80}")
+_WORD = lazy_pattern(r"[^\s'\"\\]{1,80}")
 # What an argument is called that nobody is to see the value of.
-SECRET = re.compile(r"token|secret|passw|key|auth|credential", re.IGNORECASE)
-_FLAG = re.compile(r"\w{1,60}", re.ASCII)
+SECRET = lazy_pattern(r"token|secret|passw|key|auth|credential", re.IGNORECASE)
+_FLAG = lazy_pattern(r"\w{1,60}", re.ASCII)
 _MOST = 12  # values of a list or a mapping
 _LARGEST = 10**18
 _NO_OPTIONS: Mapping[str, Option] = MappingProxyType({})

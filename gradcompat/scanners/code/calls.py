@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from gradcompat.model.environment import SettingValue
 from gradcompat.scanners.configs import deepspeed, lightning_cli, ms_swift, training_arguments
 from gradcompat.scanners.key_mapping import SEVERAL, Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -550,16 +550,16 @@ PROCESSORS = frozenset({"transformers.MllamaProcessor", "transformers.AutoProces
 
 # Optimizers: what stands before the class, and the library.
 _OPTIMIZERS = (
-    (re.compile(r"torch\.optim\.(?:\w+\.)?(?P<name>[A-Z]\w+)"), "torch"),
-    (re.compile(r"transformers\.(?:optimization\.)?(?P<name>Adafactor|AdamW)"), "transformers"),
-    (re.compile(r"bitsandbytes\.optim\.(?:\w+\.)?(?P<name>[A-Z]\w+)"), "bitsandbytes"),
-    (re.compile(r"deepspeed\.ops\.(?:\w+\.)+(?P<name>[A-Z]\w+)"), "deepspeed"),
-    (re.compile(r"apex\.optimizers\.(?:\w+\.)?(?P<name>[A-Z]\w+)"), "apex"),
-    (re.compile(r"torchao\.(?:\w+\.)+(?P<name>(?:_?Adam|CPUOffload)\w+)"), "torchao"),
-    (re.compile(r"lion_pytorch\.(?P<name>Lion)"), "lion_pytorch"),
-    (re.compile(r"schedulefree\.(?:\w+\.)?(?P<name>[A-Z]\w+)"), "schedulefree"),
-    (re.compile(r"prodigyopt\.(?:\w+\.)?(?P<name>Prodigy)"), "prodigyopt"),
-    (re.compile(r"came_pytorch\.(?:\w+\.)?(?P<name>CAME)"), "came_pytorch"),
+    (lazy_pattern(r"torch\.optim\.(?:\w+\.)?(?P<name>[A-Z]\w+)"), "torch"),
+    (lazy_pattern(r"transformers\.(?:optimization\.)?(?P<name>Adafactor|AdamW)"), "transformers"),
+    (lazy_pattern(r"bitsandbytes\.optim\.(?:\w+\.)?(?P<name>[A-Z]\w+)"), "bitsandbytes"),
+    (lazy_pattern(r"deepspeed\.ops\.(?:\w+\.)+(?P<name>[A-Z]\w+)"), "deepspeed"),
+    (lazy_pattern(r"apex\.optimizers\.(?:\w+\.)?(?P<name>[A-Z]\w+)"), "apex"),
+    (lazy_pattern(r"torchao\.(?:\w+\.)+(?P<name>(?:_?Adam|CPUOffload)\w+)"), "torchao"),
+    (lazy_pattern(r"lion_pytorch\.(?P<name>Lion)"), "lion_pytorch"),
+    (lazy_pattern(r"schedulefree\.(?:\w+\.)?(?P<name>[A-Z]\w+)"), "schedulefree"),
+    (lazy_pattern(r"prodigyopt\.(?:\w+\.)?(?P<name>Prodigy)"), "prodigyopt"),
+    (lazy_pattern(r"came_pytorch\.(?:\w+\.)?(?P<name>CAME)"), "came_pytorch"),
 )
 _NO_OPTIMIZERS = frozenset({"Optimizer", "GlobalOptimManager", "SWALR", "AveragedModel"})
 _NAMES = {
@@ -568,7 +568,7 @@ _NAMES = {
     ("torchao", "AdamW8bit"): "adamw_torch_8bit",
     ("torchao", "AdamW4bit"): "adamw_torch_4bit",
 }
-_WIDTH = re.compile(r"(?P<paged>Paged)?(?P<name>[A-Za-z]+?)(?P<bits>8|32)bit")
+_WIDTH = lazy_pattern(r"(?P<paged>Paged)?(?P<name>[A-Za-z]+?)(?P<bits>8|32)bit")
 
 # Those of bitsandbytes whose `optim_bits` is an argument, 32 unless it is given.
 _WIDE = frozenset({"Adagrad", "Adam", "AdamW", "AdEMAMix", "LAMB", "LARS", "Lion", "RMSprop", "SGD"})

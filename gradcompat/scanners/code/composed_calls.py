@@ -38,21 +38,22 @@ from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
 from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, none_prepared, shared_twice
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
 from gradcompat.scanners.code.findings import Findings
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Schedules that are of torch's LRScheduler, which ReduceLROnPlateau was not before it.
-_TORCHS_SCHEDULE = re.compile(
+_TORCHS_SCHEDULE = lazy_pattern(
     r"torch\.optim\.lr_scheduler\.(?:\w+LR|CosineAnnealingWarmRestarts)|transformers\.(?:\w+\.)*get_\w*schedule\w*"
 )
 # What may bring `fit` data for a validation.
-_OF_VALIDATION = re.compile(r"val_dataloader|[Dd]ata_?[Mm]odule|LightningCLI|instantiate")
+_OF_VALIDATION = lazy_pattern(r"val_dataloader|[Dd]ata_?[Mm]odule|LightningCLI|instantiate")
 # How many arguments a step has without the number of a dataloader: self, batch, batch_idx.
 _OF_ONE_LOADER = 3
-_AUTOCAST = re.compile("autocast")
-_BACKWARD_PRE_HOOK = re.compile("full_backward_pre_hook")
-_GENERATING = re.compile(r"\bgenerate\(")
+_AUTOCAST = lazy_pattern("autocast")
+_BACKWARD_PRE_HOOK = lazy_pattern("full_backward_pre_hook")
+_GENERATING = lazy_pattern(r"\bgenerate\(")
 # Who asks what parameters of Flax are before it thaws them.
-_ASKS_FROZEN = re.compile(r"isinstance\([^()]*FrozenDict|hasattr\([^()]*['\"]unfreeze['\"]|except\s+AttributeError")
-_PREPARING = re.compile(r"\.prepare\(")
+_ASKS_FROZEN = lazy_pattern(r"isinstance\([^()]*FrozenDict|hasattr\([^()]*['\"]unfreeze['\"]|except\s+AttributeError")
+_PREPARING = lazy_pattern(r"\.prepare\(")
 
 # What is read in each file by itself: with a package that the program has to import, if any, the words that its text
 # has to have, who reads it, and the name of what is found.

@@ -9,6 +9,7 @@ import ast
 import re
 
 from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # What a loaded config is called where it is handed on.
 _CALLED = frozenset({"cfg", "config", "conf", "yaml_config", "yaml_cfg"})
@@ -20,7 +21,7 @@ _LOADERS = frozenset(
 )
 _SAME = frozenset({"omegaconf.OmegaConf.to_container", "omegaconf.OmegaConf.to_object", "copy.deepcopy", "copy.copy"})
 _OPENERS = frozenset({"pathlib.Path", "omegaconf.OmegaConf.load", "io.open"})
-_LOADING = re.compile(r"(?:load|read|parse|get)\w*(?:config|cfg|conf|ya?ml|json)\w*", re.IGNORECASE)
+_LOADING = lazy_pattern(r"(?:load|read|parse|get)\w*(?:config|cfg|conf|ya?ml|json)\w*", re.IGNORECASE)
 _CONFIGS = (".yaml", ".yml", ".json")
 _DEEPEST = 10
 _LONGEST = 500

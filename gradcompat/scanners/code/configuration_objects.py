@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from gradcompat.scanners.code.names import Changes, Names, Scope, Source
 from gradcompat.scanners.code.syntax import defaults_of, last_name
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _DEEPEST = 8
 # What a class of settings may derive from; pydantic's BaseSettings asks the environment, too.
@@ -29,7 +30,7 @@ _NAMESPACES = frozenset(
     }
 )
 # What a function is called that changes a configuration which it is handed, in this module or in another one.
-_SETTING = re.compile(r"(?:^|_)(?:update|merge|override|overwrite|patch|apply|parse|fill|populate)", re.IGNORECASE)
+_SETTING = lazy_pattern(r"(?:^|_)(?:update|merge|override|overwrite|patch|apply|parse|fill|populate)", re.IGNORECASE)
 _LAUNCHERS = frozenset({"accelerate.notebook_launcher", "accelerate.launchers.notebook_launcher"})
 
 

@@ -8,7 +8,6 @@ the command line, is set to something that cannot be read off: a setting without
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
@@ -39,6 +38,7 @@ from gradcompat.scanners.code.sample_contents import (
 )
 from gradcompat.scanners.code.symbols import read_bare_method, read_name, read_symbols
 from gradcompat.scanners.code.walk import Step, text, walk
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Methods of a model that return the model itself.
 _MOVING = frozenset({"to", "cuda", "cpu", "half", "bfloat16", "float", "train", "eval"})
@@ -49,14 +49,14 @@ _BY_HAND = ("token_type_ids", "mm_token_type_ids", "position_ids", "completion_m
 _SET_BY_HAND = {**dict.fromkeys(_BY_HAND, "batch"), "capturable": "group"}
 
 # Parts that a model gets, of which those that it gets when it is trained are no part of the training.
-_PARTS = re.compile(r"sentence_transformers\.models\.\w+")
+_PARTS = lazy_pattern(r"sentence_transformers\.models\.\w+")
 
 # Those that a call is given by their names, beside the ids of the tokens.
 _TYPES = frozenset({"token_type_ids", "mm_token_type_ids"})
 
 # Beside the ids of the tokens.
 _COLUMNS = frozenset({"labels", *_BY_HAND})
-_GROUP = re.compile(r"group|^pg$")  # what a group of an optimizer is called
+_GROUP = lazy_pattern(r"group|^pg$")  # what a group of an optimizer is called
 _LAYER_SCALE = "lr_scale"  # of the groups that timm makes for a decay by layers, which a program may apply by itself
 
 # What says something beside the names in it.
@@ -77,10 +77,10 @@ _TELLING = (
 )
 
 # What leaves tokens out of the loss. Other labels are the ids themselves, as collators for language models make them.
-_LEAVES_OUT = re.compile(r"-100\b|IGNORE_INDEX|ignore_index")
+_LEAVES_OUT = lazy_pattern(r"-100\b|IGNORE_INDEX|ignore_index")
 
 # Padding, which every collator leaves out, a metric that takes the same tokens out again, and a loss that is told so.
-_LEAVES_NO_ANSWER_OUT = re.compile(
+_LEAVES_NO_ANSWER_OUT = lazy_pattern(
     r"pad_token|padding_mask|\bpad_id\b|attention_mask|[!=]=\s*-100\b|-100\s*[!=]=|\bignore_index=-100\b"
 )
 

@@ -14,13 +14,14 @@ from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.regions import Region, around
 from gradcompat.scanners.code.syntax import TRIES, children
 from gradcompat.scanners.code.uses import catches
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Functions of which a defect asks whether the program can do without.
-FUNCTIONS = re.compile(
+FUNCTIONS = lazy_pattern(
     r"torchaudio\.(?:load|save)|torch\.(?:amp\.)?autocast|torch\.optim\.lr_scheduler\.ReduceLROnPlateau\.get_last_lr"
     r"|(?:pytorch_)?lightning\.(?:\w+\.)*Trainer\.(?:add_argparse_args|from_argparse_args|parse_argparser)"
 )
-_TELLING = re.compile(r"print|log|warn|traceback|debug|info|error|exception|critical", re.IGNORECASE)
+_TELLING = lazy_pattern(r"print|log|warn|traceback|debug|info|error|exception|critical", re.IGNORECASE)
 
 
 def regions(names: Names) -> tuple[Region, ...]:

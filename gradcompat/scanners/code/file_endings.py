@@ -6,8 +6,9 @@ import ast
 import re
 
 from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,11}\Z", re.ASCII)
+_ENDING = lazy_pattern(r"\.[A-Za-z][A-Za-z0-9]{0,11}\Z", re.ASCII)
 _JOINING = frozenset({"os.path.join", "pathlib.Path", "pathlib.PurePath"})
 _SAME = frozenset({"as_posix", "resolve", "absolute", "expanduser"})
 _DEEPEST = 4

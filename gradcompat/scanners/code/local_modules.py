@@ -28,6 +28,7 @@ from gradcompat.scanners.code.syntax import parse, places_in
 from gradcompat.scanners.code.uses import ModuleUses
 from gradcompat.scanners.registry import LIBRARIES
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 MAX_MODULES = 100  # of one program
 _STAR = 10
@@ -38,11 +39,11 @@ _TOO_OFTEN = "is part of this project, whose programs import one another too oft
 _MAX_PARTS = 20  # of a dotted name
 _LARGEST_DECLARATION = 256 * 1024  # bytes; a larger file is a lockfile of which the first part will do
 
-_DECLARATIONS = re.compile(
+_DECLARATIONS = lazy_pattern(
     r"requirements[\w.-]*\.txt|(?:pyproject|Pipfile)(?:\.toml)?|uv\.lock|poetry\.lock|setup\.cfg"
 )
-_DECLARED = re.compile(r"""^[ \t]*(?:-[ \t]+|["']|name[ \t]*=[ \t]*")?([A-Za-z][\w.-]*)""", re.MULTILINE)
-_OWN_NAME = re.compile(r"""^[ \t]*name[ \t]*=[ \t]*["']?([A-Za-z][\w.-]*)""", re.MULTILINE)
+_DECLARED = lazy_pattern(r"""^[ \t]*(?:-[ \t]+|["']|name[ \t]*=[ \t]*")?([A-Za-z][\w.-]*)""", re.MULTILINE)
+_OWN_NAME = lazy_pattern(r"""^[ \t]*name[ \t]*=[ \t]*["']?([A-Za-z][\w.-]*)""", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.option_defaults import is_option, named_option
 from gradcompat.scanners.code.walk import Step
 from gradcompat.scanners.configs.model_names import model_settings
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_AUTO = re.compile(r"Auto(?:(?:Peft)?Model|LigerKernel)(?:For(?P<task>\w+?))?(?:WithValueHead)?")
-_CLASS = re.compile(
+_AUTO = lazy_pattern(r"Auto(?:(?:Peft)?Model|LigerKernel)(?:For(?P<task>\w+?))?(?:WithValueHead)?")
+_CLASS = lazy_pattern(
     r"(?!Auto|DataCollator)[A-Z]\w*(?:LMHeadModel|For(?:CausalLM|ConditionalGeneration|QuestionAnswering|MaskedLM|PreTraining"
     r"|MultipleChoice|CTC|SpeechSeq2Seq|\w*Classification|\w*Segmentation|\w*Detection|MaskedImageModeling))"
     r"|(?:Vision|Speech)?EncoderDecoderModel"
@@ -24,16 +25,16 @@ _CLASS = re.compile(
 _HOMES = ("transformers.", "fla.models.")
 _UNSLOTH = frozenset({"FastLanguageModel", "FastModel", "FastVisionModel", "FastLlamaModel"})
 _LOADERS = _UNSLOTH | {"AutoLigerKernelForCausalLM"}
-_QUANTISED = re.compile(
+_QUANTISED = lazy_pattern(
     r"quant|[248]-?bits?\b|(?:int|fp|nf|w)[48]\b|w[48]a|awq|gptq|bnb|gguf|hqq|exl2|aqlm", re.IGNORECASE
 )
-_METHOD = re.compile(r"(?<![^\W_])(?:gptq|awq)(?![^\W\d_])", re.IGNORECASE)
+_METHOD = lazy_pattern(r"(?<![^\W_])(?:gptq|awq)(?![^\W\d_])", re.IGNORECASE)
 _LENGTH = "max_seq_length"  # only unsloth's loaders take it
 _POSITIONAL = ("pretrained_model_name_or_path",)
 _POSITIONAL_OF_UNSLOTH = (*_POSITIONAL, _LENGTH, "dtype", "load_in_4bit")
 _FEEDS = {name: feed for name, feed in LOADING.items() if name != _LENGTH}
 # A config that a model is made with: ``MixtralConfig(output_router_logits=True)``.
-_CONFIG = re.compile(r"transformers\.(?:\w+\.)*\w*Config(?:\.from_pretrained)?")
+_CONFIG = lazy_pattern(r"transformers\.(?:\w+\.)*\w*Config(?:\.from_pretrained)?")
 
 
 def is_model(name: str) -> bool:

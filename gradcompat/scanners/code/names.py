@@ -11,7 +11,6 @@ import builtins
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
@@ -21,6 +20,7 @@ from gradcompat.scanners.code.regions import Region
 from gradcompat.scanners.code.syntax import children as children_of
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.configs.training_arguments import OPTIMIZER_MEMBERS
+from gradcompat.startup.lazy_dataclasses import dataclass, field
 
 # What is not a literal. None is one.
 UNKNOWN: Final = object()

@@ -20,17 +20,18 @@ from gradcompat.model.environment import Location, Skipped
 from gradcompat.scanners.code import python_code, syntax
 from gradcompat.scanners.key_mapping import Feeds
 from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 FEEDS: Feeds = python_code.FEEDS
 
 # Cell magics behind which Python goes on; behind any other there is another language, or a file that is written.
 _PYTHON_MAGICS = frozenset({"capture", "time", "timeit", "prun", "python", "python3"})
-_CELL_MAGIC = re.compile(r"\s*%%(\S*)[^\n]*")
+_CELL_MAGIC = lazy_pattern(r"\s*%%(\S*)[^\n]*")
 # `!pip …`, `%cd …`, `files = !ls`, `?name`, and commands that IPython takes without a `%`.
-_LINE_MAGIC = re.compile(
+_LINE_MAGIC = lazy_pattern(
     r"[ \t]*(?:(?:[\w.,\[\]][\w.,\[\] ]*=[ \t]*)?(?:!|%[a-zA-Z]|\?)|(?:pip3?|conda|cd|ls)[ \t]+\w)"
 )
-_HELP = re.compile(r"[\w.]+\?{1,2}[ \t]*\Z")
+_HELP = lazy_pattern(r"[\w.]+\?{1,2}[ \t]*\Z")
 
 
 def scan(document: Document) -> Context:

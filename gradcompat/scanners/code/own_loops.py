@@ -14,10 +14,11 @@ from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_defaults import is_option
 from gradcompat.scanners.code.syntax import last_name
 from gradcompat.scanners.code.walk import Step, text
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_EPOCH = re.compile(r"_?epochs?(?:_?(?:idx|index|num|i))?|ep", re.IGNORECASE)
+_EPOCH = lazy_pattern(r"_?epochs?(?:_?(?:idx|index|num|i))?|ep", re.IGNORECASE)
 _STREAM = "datasets.IterableDataset"
-TRAINERS = re.compile(
+TRAINERS = lazy_pattern(
     r"(?:transformers|trl|sentence_transformers|gliner|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer"
 )
 

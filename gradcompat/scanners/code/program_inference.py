@@ -26,75 +26,78 @@ from gradcompat.scanners.configs.model_names import BODY, model_settings
 from gradcompat.scanners.configs.ms_swift import micro_batches
 from gradcompat.scanners.configs.tool_defaults import left_to_tool
 from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.terms.calls import Call, read_call
 from gradcompat.terms.symbol_patterns import name_of
 
 # ``outputs[0]``, which is the loss of a model.
 FIRST = "[0]"
-_RECOMPUTES = re.compile(
+_RECOMPUTES = lazy_pattern(
     r"checkpointing|recompute|remat|utils\.checkpoint|\bcheckpoint\(|checkpoint_wrapper|import checkpoint"
     r"|use_checkpoint|with_cp\b|grad\w*_(?:checkpoint|ckpt)|memory_efficient\s*=\s*True"
 )
 # The methods of trainers that train.
 _STARTS = frozenset({"train", "fit"})
 # What runs the loop that TrainingArguments are for.
-_TRAINER_OF_OTHERS = re.compile(
+_TRAINER_OF_OTHERS = lazy_pattern(
     r"(?:transformers|trl|optimum|unsloth|adapters|setfit|sentence_transformers)\.(?:\w+\.)*\w*Trainer(?:\.\w+)?"
 )
 # TRL's before 0.12 takes the steps that the program's own loop asks for.
-_TAKES_STEPS = re.compile(r"(?:trl|unsloth)\.(?:\w+\.)*PPOTrainer\.step")
+_TAKES_STEPS = lazy_pattern(r"(?:trl|unsloth)\.(?:\w+\.)*PPOTrainer\.step")
 # What is made the padding token, and where that is the first one of the vocabulary.
-_PADDING = re.compile(r"\bpad_token(?:_id)?[\"']?\s*(?:=(?!=)|:)[^\n]*")
-_ZERO = re.compile(r"pad_token_id\s*=\s*0\s*(?:#.*)?")
-_LLAMA = re.compile(r"llama", re.IGNORECASE)
+_PADDING = lazy_pattern(r"\bpad_token(?:_id)?[\"']?\s*(?:=(?!=)|:)[^\n]*")
+_ZERO = lazy_pattern(r"pad_token_id\s*=\s*0\s*(?:#.*)?")
+_LLAMA = lazy_pattern(r"llama", re.IGNORECASE)
 # An end that a program writes into its samples without eos_token, or into the template of its tokenizer.
-_WRITTEN_END = re.compile(r"</s>|TemplateProcessing|post_processor|input_ids[\"']?\]?(?:\.append\(|\s*\+)")
+_WRITTEN_END = lazy_pattern(r"</s>|TemplateProcessing|post_processor|input_ids[\"']?\]?(?:\.append\(|\s*\+)")
 # What a program of Keras calls to train: compile and fit of a model, or a tape of its own.
 _FIT = frozenset({"compile", "fit"})
 _TAPE = frozenset({"GradientTape", "apply_gradients"})
 _OF_TORCH = frozenset({"backward", "apply"})  # with torch behind Keras
 _OF_OPTAX = frozenset({"apply_updates", "apply_gradients"})
-_CPU = re.compile(r"""(?:\bdevice\s*=\s*|torch\.device\(|\.to\()["']cpu["']""")
-_OTHER_DEVICE = re.compile(r"cuda|gpu|mps|xpu|deepspeed|environ|argparse", re.IGNORECASE)
+_CPU = lazy_pattern(r"""(?:\bdevice\s*=\s*|torch\.device\(|\.to\()["']cpu["']""")
+_OTHER_DEVICE = lazy_pattern(r"cuda|gpu|mps|xpu|deepspeed|environ|argparse", re.IGNORECASE)
 # Who only compares with it may run on whatever there is.
-_APPLE = re.compile(
+_APPLE = lazy_pattern(
     r"""(?:device\w*(?:\s*:\s*[\w.]+)?\s*=\s*|torch\.device\(\s*|\.to\(\s*|\breturn\s+|\belse\s+)["']mps(?::0)?["']""",
     re.IGNORECASE,
 )
-_BESIDE_APPLE = re.compile(
+_BESIDE_APPLE = lazy_pattern(
     r"cuda|xpu|directml|deepspeed|torch\.accelerator|torch_xla|npu\b|hpu\b|argparse|\bclick\b|\btyper\b|\bhydra\b|\bfire\.Fire",
     re.IGNORECASE,
 )
 _TAKES_ADAPTERS = ("trl", "transformers.Trainer", "accelerate", "torch")
 _ADAPTED = ("peft", "adapter", "lora")
-_HALF = re.compile(r"(?:bf16|fp16)\s*=\s*True")
+_HALF = lazy_pattern(r"(?:bf16|fp16)\s*=\s*True")
 _PRECISION_VARIABLE = "ACCELERATE_MIXED_PRECISION"  # who sets it says what the next arguments take
 _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
 # ``[t[i : i + block_size] for i in range(0, total_length, block_size)]`` and the labels of what it gives.
-_CUT = re.compile(r"\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,")
-_ALL_COUNT = re.compile(r"""\[["']labels["']\]\s*=\s*\w+\[["']input_ids["']\]""")
+_CUT = lazy_pattern(r"\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,")
+_ALL_COUNT = lazy_pattern(r"""\[["']labels["']\]\s*=\s*\w+\[["']input_ids["']\]""")
 # Also what may bring one from elsewhere: engines, configs and checkpoints.
-_OTHER_PRECISION = re.compile(
+_OTHER_PRECISION = lazy_pattern(
     r"auto_?cast|b?f(?:loat|p)?16|half|amp\b|f(?:loat|p)8|precision|dtype|scaler|deepspeed|accelerat|apex|fabric"
     r"|from_pretrained|argparse|config|cfg|hydra|yaml|json|environ",
     re.IGNORECASE,
 )
 _OWN_WEIGHTS = "transformers.PreTrainedModel._init_weights"
-_EMBEDDING = re.compile(
+_EMBEDDING = lazy_pattern(
     r"sentence_transformers\.(?:\w+\.)*(SentenceTransformer|CrossEncoder)\((?:model_name(?:_or_path)?=)?'([^']+)'"
 )
 _EMBEDDING_TASKS = {"SentenceTransformer": BODY, "CrossEncoder": "SequenceClassification"}
 # A model of sentence-transformers, which trains itself.
-_SELF_TRAINED = re.compile(r"sentence_transformers\.(?:\w+\.)*(?:SentenceTransformer|CrossEncoder|SparseEncoder)\.fit")
+_SELF_TRAINED = lazy_pattern(
+    r"sentence_transformers\.(?:\w+\.)*(?:SentenceTransformer|CrossEncoder|SparseEncoder)\.fit"
+)
 # An algorithm of stable-baselines3 or of the package beside it, whose learn() trains.
-_OF_BASELINES = re.compile(
+_OF_BASELINES = lazy_pattern(
     r"(?:stable_baselines3|sb3_contrib)\.(?:\w+\.)*(?:A2C|ARS|CrossQ|DDPG|\w*DQN|\w*PPO|SAC|TD3|TQC|TRPO)(?:\.load)?"
 )
 _COMPILED = "training.torch_compile"
 # The variables that keep torch.compile from compiling, whoever calls it.
-_COMPILES_NOTHING = re.compile(r"TORCH(?:DYNAMO|_COMPILE)_DISABLE")
+_COMPILES_NOTHING = lazy_pattern(r"TORCH(?:DYNAMO|_COMPILE)_DISABLE")
 # What ms-swift's commands call, with defaults of its own.
-_OF_SWIFT = re.compile(r"swift\.(?:\w+\.)*(?:sft|pt|pretrain|rlhf)_main")
+_OF_SWIFT = lazy_pattern(r"swift\.(?:\w+\.)*(?:sft|pt|pretrain|rlhf)_main")
 _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"})
 
 

@@ -9,7 +9,6 @@ each that was not is named.
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -43,6 +42,7 @@ from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.scanners.launches import environment_variables
 from gradcompat.scanners.registry import LIBRARIES
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 MOST_MODULES = 20  # of the project itself that are named one by one, for one file
 # Frameworks for tests.
@@ -81,7 +81,7 @@ FEEDS: Feeds = {
 }
 # `import unsloth` puts classes of its own in the place of these, which pass what TRL has dropped on to the config
 # (unsloth/trainer.py, _backwards_compatible_trainer, and unsloth/models/rl.py).
-_UNSLOTHS = re.compile(r"trl(?:\.trainer\.\w+)?\.\w+(?:Trainer|Config)")
+_UNSLOTHS = lazy_pattern(r"trl(?:\.trainer\.\w+)?\.\w+(?:Trainer|Config)")
 _REGISTERING = frozenset({"add", "append", "extend", "insert", "register", "setdefault", "update"})
 
 

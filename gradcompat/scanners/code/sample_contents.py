@@ -8,17 +8,20 @@ from collections.abc import Iterator
 
 from gradcompat.scanners.code.findings import COMPLETIONS, PICTURE, Findings
 from gradcompat.scanners.code.walk import Step
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # What data sets for embeddings call their parts.
-_NEGATIVES = re.compile(r"triplet|hard[-_]neg|negatives")
+_NEGATIVES = lazy_pattern(r"triplet|hard[-_]neg|negatives")
 _PAIRS = frozenset({"pair", "pair-class", "pair-score"})
-_NEGATIVE = re.compile(r"(?:hard_)?neg(?:ative)?s?(?:_?\d+)?")  # a column of them
+_NEGATIVE = lazy_pattern(r"(?:hard_)?neg(?:ative)?s?(?:_?\d+)?")  # a column of them
 COMPLETED = frozenset({"prompt", "completion"})
 
 # The key or the type of a picture, and what reads one; `images, videos = process_vision_info(messages)` is none.
-_PICTURES = re.compile(r"""["'](?:images?|image_url|pixel_values|image_grid_thw)["']|\bPIL\b|images=(?!\w+\b(?!\())""")
-_END = re.compile(r"eos(?:_tok(?:en)?)?", re.IGNORECASE)  # EOS_TOKEN = tokenizer.eos_token
-_CONVERSATION = re.compile(r"messages|conversations?|turns|chat")  # what is a list of messages, or a part of one
+_PICTURES = lazy_pattern(
+    r"""["'](?:images?|image_url|pixel_values|image_grid_thw)["']|\bPIL\b|images=(?!\w+\b(?!\())"""
+)
+_END = lazy_pattern(r"eos(?:_tok(?:en)?)?", re.IGNORECASE)  # EOS_TOKEN = tokenizer.eos_token
+_CONVERSATION = lazy_pattern(r"messages|conversations?|turns|chat")  # what is a list of messages, or a part of one
 
 
 def read_hard_negatives(found: Findings, step: Step, call: ast.Call, name: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from gradcompat.scanners.code.call_lines import call_lines
 from gradcompat.scanners.code.detectors.late_loading import is_loaded_late
@@ -21,21 +20,22 @@ from gradcompat.scanners.code.own_classes import called_base
 from gradcompat.scanners.code.sample_contents import read_hard_negatives
 from gradcompat.scanners.code.syntax import argument_of
 from gradcompat.scanners.code.walk import Step
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Methods of Python's own types, which say nothing.
 _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int) for name in dir(kind)) | {"parse_args"}
 _DCP = ("torch.distributed.checkpoint.load", "torch.distributed.checkpoint.state_dict_loader.load")
 _LOGGING = frozenset({"log", "log_dict"})
 _SAVING = frozenset({"save_model", "save_pretrained"})
-_LOADING = re.compile(
+_LOADING = lazy_pattern(
     r"transformers\.(?:\w+\.)*\w*(?:Model|For)\w*\.from_pretrained|sentence_transformers\.(?:\w+\.)*\w+(?:Encoder|Transformer)"
 )
 
-_CALLED_OBJECT = re.compile(
+_CALLED_OBJECT = lazy_pattern(
     r"(?:transformers\.(?:\w+\.)*\w*(?:Tokenizer|TokenizerFast|Processor)|monai\.transforms\.(?:\w+\.)*CutMix"
     r"|lerobot\.(?:\w+\.)*SmolVLAPolicy)\.__call__"
 )
-_TOKENIZER = re.compile(r"transformers\.(?:\w+\.)*\w*Tokenizer\w*\.from_pretrained")
+_TOKENIZER = lazy_pattern(r"transformers\.(?:\w+\.)*\w*Tokenizer\w*\.from_pretrained")
 _COLUMNS_OF_METRICS = frozenset({"predictions", "references"})
 
 

@@ -17,6 +17,7 @@ from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Location
 from gradcompat.quotation import parser_reason
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 MAX_CHARACTERS = 512 * 1024
 LEAVES = (ast.Name, ast.Constant, ast.Import, ast.ImportFrom)
@@ -31,12 +32,12 @@ _DEEPEST = 200
 # A string that is not closed ends with the line or the text, so that each sign is looked at once.
 _LONG_STRING = r"""'{3}(?:[^'\\]|\\.|'(?!''))*(?:'{3})?|"{3}(?:[^"\\]|\\.|"(?!""))*(?:"{3})?"""
 _SHORT_STRING = r"""'(?:[^'\\\n]|\\.)*'?|"(?:[^"\\\n]|\\.)*"?"""
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     rf"(?P<skip>\#[^\n]*|\\\r?\n)|(?P<format>\b(?:[rR]?[fFtT]|[fFtT][rR])(?=['\"]))?(?P<string>{_LONG_STRING}|{_SHORT_STRING})"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<end>[,;\n])|(?P<chain>[.+\-*/%|^&@<>]+)",
     re.DOTALL,
 )
-_OPERATOR = re.compile(r"[.+\-*/%|^&@<>(\[]")
+_OPERATOR = lazy_pattern(r"[.+\-*/%|^&@<>(\[]")
 
 
 def parse(text: str, path: str) -> ast.Module:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -21,6 +20,8 @@ from gradcompat.scanners.code.arguments import Place
 from gradcompat.scanners.code.called_classes import called_by, full_name, is_elsewhere, keywords_of
 from gradcompat.scanners.code.names import Imported, Names, Scope
 from gradcompat.scanners.code.syntax import LEAVES, LEAVING, TRIES, asks_for_main, children, nodes_in
+from gradcompat.startup.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What decides how surely the nodes below it are executed, or whether they are looked at.
@@ -35,19 +36,19 @@ _CAUGHT = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "RuntimeError", "Exception", "BaseException"}
 )
 # A condition with one of these words may well ask whether the name is there.
-_GUARD = re.compile(
+_GUARD = lazy_pattern(
     r"version|avail|type_checking|has|find_spec|signature|getattr|import|require|support|install|exist|packaging"
     r"|legacy|compat|\bdir\b|\bold|\bnew|__dict__|sys\.modules|\bis (?:not )?None",
     re.IGNORECASE,
 )
 # A function with one of these words in it may well answer that.
-_ASKING = re.compile(r"__version__|importlib|find_spec|hasattr|ImportError|signature|\bversion\(")
+_ASKING = lazy_pattern(r"__version__|importlib|find_spec|hasattr|ImportError|signature|\bversion\(")
 # And so may a function of another package: `from importlib.metadata import version as installed`.
-_ANSWERING = re.compile(r"version|availab|find_spec|hasattr")
+_ANSWERING = lazy_pattern(r"version|availab|find_spec|hasattr")
 # A call with such a name and such a requirement ends the program with any newer release.
-_REQUIRING = re.compile(r"version", re.IGNORECASE)
-_CAPPED = re.compile(r"[A-Za-z][\w.-]*[^;]*(?:<|==|~=)")
-_SUPPRESSING = re.compile(r"suppress|raises|warns")
+_REQUIRING = lazy_pattern(r"version", re.IGNORECASE)
+_CAPPED = lazy_pattern(r"[A-Za-z][\w.-]*[^;]*(?:<|==|~=)")
+_SUPPRESSING = lazy_pattern(r"suppress|raises|warns")
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 _MOST = 5_000  # of one file
 

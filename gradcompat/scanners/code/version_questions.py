@@ -8,7 +8,6 @@ be true or not.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 
 from gradcompat.model.release_question import Operator, ReleaseQuestion
@@ -17,16 +16,17 @@ from gradcompat.scanners.code.names import Imported, Names, Scope
 from gradcompat.scanners.code.regions import ALWAYS, Region, Ways, around, both, either, ways_to
 from gradcompat.scanners.code.syntax import LEAVES, LEAVING, children
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # A text without any of these words asks nothing itself.
-_ASKING = re.compile(r"__version__|metadata|get_distribution|\bis_\w+_version|\bcompare_versions")
+_ASKING = lazy_pattern(r"__version__|metadata|get_distribution|\bis_\w+_version|\bcompare_versions")
 _PARSING = frozenset({"Version", "parse", "parse_version", "LooseVersion", "StrictVersion", "TorchVersion"})
 _PARSERS = frozenset({"packaging", "distutils", "pkg_resources", "setuptools", "looseversion", "torch"})
 _METADATA = frozenset({"importlib.metadata.version", "importlib_metadata.version"})
 # Functions of libraries that compare: of torch's version, and of the package that they are told.
-_OF_TORCH = re.compile(r"(?:accelerate|transformers|diffusers)\.(?:\w+\.)*is_torch_version")
-_OF_ANY = re.compile(r"(?:accelerate|transformers|diffusers)\.(?:\w+\.)*(?:compare_versions|is_\w+_version)")
-_NAMED_IN_IT = re.compile(r"is_(\w+)_version")
+_OF_TORCH = lazy_pattern(r"(?:accelerate|transformers|diffusers)\.(?:\w+\.)*is_torch_version")
+_OF_ANY = lazy_pattern(r"(?:accelerate|transformers|diffusers)\.(?:\w+\.)*(?:compare_versions|is_\w+_version)")
+_NAMED_IN_IT = lazy_pattern(r"is_(\w+)_version")
 _OPERATORS: dict[type[ast.cmpop], Operator] = {
     ast.Lt: "<",
     ast.LtE: "<=",

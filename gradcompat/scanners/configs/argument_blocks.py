@@ -11,7 +11,7 @@ from keyword import iskeyword
 from typing import Any
 
 from gradcompat.errors import Malformed, Unrecognised
-from gradcompat.formats import json_text, yaml_nodes
+from gradcompat.formats import json_text, yaml_nodes, yaml_text
 from gradcompat.formats.document import Document
 from gradcompat.model.context import ConfigLookup, ConfigValue, Context
 from gradcompat.model.environment import Location, Setting
@@ -201,7 +201,7 @@ def _values(document: Document) -> Iterator[ConfigValue]:
 
 
 def _of_yaml(document: Document) -> Iterator[ConfigValue]:
-    waiting: list[tuple[Path, yaml_nodes.Mapping]] = [((), yaml_nodes.parse_mapping(document.text, document.path))]
+    waiting: list[tuple[Path, yaml_nodes.Mapping]] = [((), yaml_text.parse_mapping(document.text, document.path))]
     left = _MOST_VALUES
     while waiting and left:
         path, mapping = waiting.pop(0)

@@ -16,6 +16,7 @@ from gradcompat.scanners.configs.flat import Config, Entry, read_config
 from gradcompat.scanners.configs.nested import stated
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # The engine builds these from its own kernels. Where others come from depends on offloading and on what is installed.
 _OWN_OPTIMIZERS = dict.fromkeys(
@@ -87,7 +88,7 @@ _OF_TRAINER = frozenset(
         *("bfloat16.enabled", "optimizer.params.weight_decay"),
     }
 )
-_GATHERING = re.compile(r"stage3_gather_(?:fp16|16bit)_weights_on_model_save")
+_GATHERING = lazy_pattern(r"stage3_gather_(?:fp16|16bit)_weights_on_model_save")
 _OFFLOADING = ("zero_optimization.offload_optimizer", "zero_optimization.cpu_offload")
 _NEOX = frozenset(
     {
@@ -100,8 +101,8 @@ _NEOX_LEAST = 3
 SIZES = ("train_micro_batch_size_per_gpu", "train_batch_size")
 
 # Strings are matched so that nothing inside of them is taken for a comment.
-_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_TRAILING = re.compile(r'"(?:[^"\\\n]|\\.)*"?|,(?=\s*[}\]])')
+_COMMENT = lazy_pattern(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_TRAILING = lazy_pattern(r'"(?:[^"\\\n]|\\.)*"?|,(?=\s*[}\]])')
 
 
 def scan(document: Document) -> Context:

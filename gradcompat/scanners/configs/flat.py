@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from gradcompat.errors import Malformed, Unrecognised
-from gradcompat.formats import json_text, yaml_nodes
+from gradcompat.formats import json_text, yaml_nodes, yaml_text
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Context, LaunchOption
 from gradcompat.model.environment import Location, Setting, Skipped
@@ -208,7 +208,7 @@ def run_of(
 @lru_cache(maxsize=1)
 def _mapping(text: str, path: str) -> yaml_nodes.Mapping:
     """The file as YAML has it; every scanner asks for the same one."""
-    return yaml_nodes.parse_mapping(text, path)
+    return yaml_text.parse_mapping(text, path)
 
 
 def _of_yaml(document: Document, wanted: Mapping[str, list[list[str]]]) -> Config:

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from gradcompat.errors import Unrecognised
-from gradcompat.formats import yaml_nodes
+from gradcompat.formats import yaml_nodes, yaml_text
 from gradcompat.formats.document import Document
 from gradcompat.model.context import Composed, Context, Override
 from gradcompat.model.environment import Location, Setting, Skipped
@@ -109,7 +109,7 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
     Raises:
         Malformed: if it has nothing of Hydra's, says nothing of training, is no YAML, or is composed of itself.
     """
-    top = yaml_nodes.parse_mapping(document.text, document.path)
+    top = yaml_text.parse_mapping(document.text, document.path)
     listed = top.entries.get("defaults")
     primary = isinstance(listed, yaml_nodes.Sequence) or isinstance(top.entries.get("hydra"), yaml_nodes.Mapping)
     package = any(line.startswith("# @package") for line in document.text[:1000].split("\n"))

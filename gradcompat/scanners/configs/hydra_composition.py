@@ -7,12 +7,11 @@ may be overridden: those values are open. What comes later stands.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
 from gradcompat.errors import Malformed, OutsideRoot, SourceError
-from gradcompat.formats import yaml_nodes
+from gradcompat.formats import yaml_nodes, yaml_text
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Override
 from gradcompat.model.environment import Location, Skipped
@@ -20,13 +19,14 @@ from gradcompat.quotation import quoted
 from gradcompat.scanners.configs.hydra_defaults import Choices, Composition, File, Load, Open, header_of
 from gradcompat.scanners.configs.hydra_merge import Merged, nothing
 from gradcompat.startup.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _LARGEST = 256 * 1024  # characters of a file; more is data
 _MOST_OPTIONS = 100  # files of a group that are looked at
-_NAME = re.compile(r"([+~]{0,2})([\w/.@:-]+)")
-_KEYS = re.compile(r"\w[\w-]*(?:\.[\w-]+)*")
+_NAME = lazy_pattern(r"([+~]{0,2})([\w/.@:-]+)")
+_KEYS = lazy_pattern(r"\w[\w-]*(?:\.[\w-]+)*")
 # A value of several runs (`1,2`, `choice(1,2)`), or one that Hydra computes.
-_SWEEP = re.compile(r"[^'\"\[{]*(?:,|\w\()")
+_SWEEP = lazy_pattern(r"[^'\"\[{]*(?:,|\w\()")
 _WORDS = frozenset({"yes", "no", "on", "off"})  # which are no booleans for Hydra
 _UNKNOWN = "${}"
 
@@ -156,7 +156,7 @@ def _content(text: str, shown: str) -> yaml_nodes.Mapping:
     """
     if len(text) > _LARGEST:
         raise Malformed(f"is larger than {_LARGEST // 1024} KiB, which is too large for a config", path=shown)
-    documents = yaml_nodes.parse(text, shown)
+    documents = yaml_text.parse(text, shown)
     if not documents or (isinstance(documents[0], yaml_nodes.Scalar) and documents[0].value is None):
         return yaml_nodes.Mapping({}, 1, 1)
     if len(documents) != 1 or not isinstance(documents[0], yaml_nodes.Mapping):

@@ -17,14 +17,15 @@ from gradcompat.formats import yaml_nodes
 from gradcompat.quotation import reference
 from gradcompat.redaction import redact
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _DEEPEST = 20  # files that a file is below
 MOST_FILES = 300  # of one config
 MOST_CHOICES = 2000  # in all of their lists
 _LONGEST = 200  # characters of a name
 _GLOBAL = "_global_"
-_CHOICE = re.compile(r"\$\{([\w/@-]+)\}")
-_HEADER = re.compile(r"\s*#\s*@package\s+(\S+)\s*")
+_CHOICE = lazy_pattern(r"\$\{([\w/@-]+)\}")
+_HEADER = lazy_pattern(r"\s*#\s*@package\s+(\S+)\s*")
 
 
 @dataclass(frozen=True, slots=True)

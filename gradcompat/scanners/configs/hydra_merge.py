@@ -5,18 +5,18 @@ No node of a file is ever changed, and what stands in one file only is not copie
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from gradcompat.errors import TooComplex
 from gradcompat.formats import yaml_nodes
 from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence
 from gradcompat.startup.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _DEEPEST = 50
 MOST_NODES = 500_000  # that are looked at
 _LONGEST_CHAIN = 10  # of references
-_REFERENCE = re.compile(r"\$\{(\.*)([A-Za-z_][\w.-]*)\}")
+_REFERENCE = lazy_pattern(r"\$\{(\.*)([A-Za-z_][\w.-]*)\}")
 
 
 @dataclass(slots=True)

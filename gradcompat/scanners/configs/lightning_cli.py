@@ -5,7 +5,6 @@ Only what belongs to the Trainer is known by name; the model and the data are th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from gradcompat.scanners.configs.flat import Config, classes_of, read_config, ru
 from gradcompat.scanners.configs.nested import stated
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.terms.calls import Call, Unread, Value
 from gradcompat.terms.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
 
@@ -133,7 +133,7 @@ OWN = frozenset(
     }
 )
 # The path of a class.
-CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+CLASS = lazy_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _UNREAD = Unread("_")
 _TRAINER = "lightning.pytorch.Trainer"
 LEAST = 2  # of them, for a `trainer` to be Lightning's

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from gradcompat.errors import Unrecognised
@@ -19,6 +18,7 @@ from gradcompat.scanners.configs.model_names import architecture_of, presumed_ar
 from gradcompat.scanners.configs.tool_defaults import imports_of, left_to_tool
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 FEEDS: Feeds = {
     **training_arguments.FEEDS,
@@ -104,7 +104,7 @@ _BESIDE = (*_OF_ITS_OWN[1:], f"transformers.{_ARGUMENTS}")
 # What LLaMA-Factory (0.9.4) declares itself since transformers 5.0.0 does not.
 _TAKEN_BACK = frozenset({"overwrite_output_dir"})
 # Templates of models that see or hear, which alone have a processor (data/template.py in 0.9.5).
-_OF_PROCESSOR = re.compile(
+_OF_PROCESSOR = lazy_pattern(
     r"llava|_vl(?:_|$)|_omni|_audio|minicpm_[vo]|paligemma|pixtral|mllama|llama4|gemma3n|glm\S*v$"
 )
 # Switches that put another optimizer in the place of the one that `optim` names.

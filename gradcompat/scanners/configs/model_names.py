@@ -14,11 +14,13 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from gradcompat.errors import SourceError
 from gradcompat.formats.document import Document, read_beside
 from gradcompat.formats.json_text import parse
 from gradcompat.model.environment import Location, Setting
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _LONGEST_NAME = 200
 
@@ -217,12 +219,16 @@ _FAMILIES = (
 )
 
 # The small random models of test suites have the class for a name: `tiny-random-LlamaForCausalLM`.
-_TINY = re.compile(
+_TINY = lazy_pattern(
     r"tiny-(?:random-)?([A-Z][A-Za-z0-9_]{1,60}(?:ForCausalLM|ForConditionalGeneration|ForSequenceClassification"
     r"|LMHeadModel))(?:-[\w.]+)*"
 )
 
-_OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+# Of a line of the table: a group, and what an alternative begins with whatever follows.
+_GROUP = lazy_pattern(r"\([^()]*\)")
+_BEGINNING = lazy_pattern(r"(?:[a-z0-9-](?![?*+{]))*")
+
+_OWNER = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 # `models/Qwen2-7B` is a folder, though it looks like a name on the hub.
 _FOLDERS = frozenset(
@@ -243,17 +249,17 @@ _WITHOUT_EYE = {
 # Heads that a program puts on a model that is published with another.
 _HEADS = frozenset({"SequenceClassification", "TokenClassification", "QuestionAnswering", "MultipleChoice"})
 # What trainers and the hub's cache put below the folder that has the name.
-_PART_OF_MODEL = re.compile(
+_PART_OF_MODEL = lazy_pattern(
     r"(?:checkpoint|global_step|step|epoch)[-_]?\d+|snapshots|[0-9a-f]{40}|main|final|latest|last|best|hf|original",
     re.IGNORECASE,
 )
-_VARIABLE = re.compile(r"[${}<>%*]")
+_VARIABLE = lazy_pattern(r"[${}<>%*]")
 # What a class is called before its head; of those with `LMHead` in their names nothing is said.
-_BODY = re.compile(r"(\w+?)(?:ForCausalLM|ForMaskedLM|(?<!LMHead)(?<!MT)(?<!Chat)Model)")
+_BODY = lazy_pattern(r"(\w+?)(?:ForCausalLM|ForMaskedLM|(?<!LMHead)(?<!MT)(?<!Chat)Model)")
 # The task of what takes a model without its head, as an embedding does.
 BODY = "FeatureExtraction"
 # Words behind a family that make it another class.
-_OTHER_CLASS = re.compile(
+_OTHER_CLASS = lazy_pattern(
     r"(?:^|[-_.])(?:vl|vlm|vision|visual|image|video|audio|speech|asr|tts|omni|llava|mm|multimodal|moe|embed(?:ding|der)?s?"
     r"|retriever|rerank(?:er)?|reward|prm|orm|rm|critic|value|classif\w*|cls|regression|score|guard|eagle\d?|medusa|mtp"
     r"|mamba|linear|bitnet|upscaled|merge[dr]?|frankenmoe|\d+x\d+b|nemotron|minitron|distill\w*)(?=$|[-_.\d])",
@@ -269,9 +275,8 @@ def architecture_of(name: str) -> tuple[str, ...] | None:
     tiny = _TINY.fullmatch(model)
     if tiny is not None:
         return (tiny[1],)
-    pattern, classes = _table()
-    match = pattern.fullmatch(model.lower())
-    return None if match is None or match.lastindex is None else (classes[match.lastindex - 1],)
+    family = _family_of(model.lower())
+    return None if family is None else (family,)
 
 
 def architecture_beside(document: Document, folder: str) -> tuple[str, ...] | None:
@@ -364,19 +369,47 @@ def presumed_architecture_of(name: str) -> tuple[str, ...] | None:
     model = parts[-1].rpartition("--")[2] if parts[-1].startswith("models--") else parts[-1]
     if (classes := architecture_of(model)) is not None:
         return classes
-    pattern, table = _table()
     words = [0, *(match.start() for match in re.finditer(r"[-_.]", model))]
     for end in reversed(words):
-        match = pattern.fullmatch(model[:end].lower())
-        if match is not None and match.lastindex is not None:
-            classes = (table[match.lastindex - 1],)
+        family = _family_of(model[:end].lower())
+        if family is not None:
             # Encoders are finetuned with another head as a rule.
-            return None if _OTHER_CLASS.search(model, end) or classes[0].endswith("MaskedLM") else classes
+            return None if _OTHER_CLASS.search(model, end) or family.endswith("MaskedLM") else (family,)
     return None
 
 
+class _Family(NamedTuple):
+    """A line of the table: one letter or more that each of its names begins with, and the pattern of them all."""
+
+    architecture: str
+    beginnings: tuple[str, ...]
+    names: re.Pattern[str]
+
+
 @cache
-def _table() -> tuple[re.Pattern[str], tuple[str, ...]]:
-    """One pattern with a group for each line of the table: the group that fits names the class."""
-    groups = "|".join(f"({names.replace('SIZE', _SIZE)})" for _, names in _FAMILIES)
-    return re.compile(f"(?:{groups}){_SUFFIX}", re.ASCII), tuple(name for name, _ in _FAMILIES)
+def _families() -> tuple[_Family, ...]:
+    return tuple(
+        _Family(architecture, _beginnings(names), lazy_pattern(f"(?:{names}){_SUFFIX}", re.ASCII))
+        for architecture, names in ((architecture, names.replace("SIZE", _SIZE)) for architecture, names in _FAMILIES)
+    )
+
+
+@cache
+def _family_of(model: str) -> str | None:
+    """The class of the first line of the table that has such a name, in lower case; of most no pattern is needed."""
+    for family in _families():
+        if model.startswith(family.beginnings) and family.names.fullmatch(model) is not None:
+            return family.architecture
+    return None
+
+
+def _beginnings(names: str) -> tuple[str, ...]:
+    """What the alternatives of a pattern begin with; an empty text for one that begins otherwise.
+
+    >>> _beginnings("glm-4v|chatglm[23]?-SIZE|(?:a|b)x|m?deberta")
+    ('glm-4v', 'chatglm', '', '')
+    """
+    outermost = names
+    while (inner := _GROUP.sub(" ", outermost)) != outermost:
+        outermost = inner
+    return tuple(begun[0] for one in outermost.split("|") if (begun := _BEGINNING.match(one)))

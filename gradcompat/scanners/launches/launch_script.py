@@ -27,6 +27,7 @@ from gradcompat.scanners.launches import command_line
 from gradcompat.scanners.launches.command_line import Places, files_of, imports_of_launch, is_module, settings_of
 from gradcompat.scanners.launches.launchers import WRAPPERS, Argument, Launch, launch_of, uses_model
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 FEEDS = {
     **command_line.FEEDS,
@@ -42,16 +43,16 @@ _MULTIRUN = frozenset({"m", "multirun"})
 _MAX_COMPOSED = 20  # launches whose configs are composed
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
-_COMMAND = re.compile(r"-[a-z]*c")
+_COMMAND = lazy_pattern(r"-[a-z]*c")
 # `\` and a blank at the end of a line: meant to continue it, and does not.
-_BROKEN = re.compile(r"\\([ \t]+)(\r?\n)")
-_SBATCH = re.compile(r"^#SBATCH[ \t]+([^\n]*)", re.MULTILINE)
-_SBATCH_OPTION = re.compile(
+_BROKEN = lazy_pattern(r"\\([ \t]+)(\r?\n)")
+_SBATCH = lazy_pattern(r"^#SBATCH[ \t]+([^\n]*)", re.MULTILINE)
+_SBATCH_OPTION = lazy_pattern(
     r"(?<!\S)(--nodes|--ntasks|--ntasks-per-node|--gpus-per-node|--gres|-N|-n)(?:=|[ \t]+|(?<=-[Nn]))"
     r"(?:gpu:(?:[\w.-]+:)?)?(\d{1,5})(?=\s|$)"
 )
 # `--gres=gpu:h100:8`, `--gpus-per-node=a100:4`, `-G v100`.
-_SBATCH_GPU = re.compile(
+_SBATCH_GPU = lazy_pattern(
     r"(?<!\S)(?:--gres(?:=|[ \t]+)gpu:|(?:--gpus(?:-per-(?:node|task))?|-G)(?:=|[ \t]+))"
     r"([A-Za-z][\w.-]{1,40})(?=[:\s]|$)"
 )
@@ -66,7 +67,7 @@ _SBATCH_VARIABLES = {
 }
 _CONFIGS = (".json", ".yaml", ".yml")
 _DEVICES = "CUDA_VISIBLE_DEVICES"
-_SEVERAL = re.compile(r"\s*\d+\s*(?:,\s*\d+\s*)+")
+_SEVERAL = lazy_pattern(r"\s*\d+\s*(?:,\s*\d+\s*)+")
 # Wrappers that start what they are given once, on this machine.
 _ALONE = frozenset({"", "nohup", "time", "env", "uv", "poetry", "pipenv", "conda", "stdbuf", "taskset", "numactl"})
 

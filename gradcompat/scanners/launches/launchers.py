@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from gradcompat.formats.shell import HOLE, Word
 from gradcompat.startup.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Commands that run the command behind them, what stands between is theirs; and those among them that run a file.
 _RUNNERS = frozenset({"uv", "poetry", "pdm", "pixi", "pipenv"})
@@ -20,9 +21,9 @@ WRAPPERS = _RUNNERS | {
     *("xvfb-run", "proxychains4", "strace", "time", "nsys", "ncu", "py-spy", "rocprof"),
     *("singularity", "apptainer", "docker", "podman", "conda", "mamba", "micromamba"),
 }
-_PYTHON = re.compile(r"(?:python|pypy|ipython)(?:\d+(?:\.\d+)?)?(?:\.exe)?")
+_PYTHON = lazy_pattern(r"(?:python|pypy|ipython)(?:\d+(?:\.\d+)?)?(?:\.exe)?")
 _PYTHON_VALUES = frozenset({"-W", "-X", "--check-hash-based-pycs"})
-_VARIABLE = re.compile(r"([A-Za-z_]\w*)=")
+_VARIABLE = lazy_pattern(r"([A-Za-z_]\w*)=")
 
 # Modules that are launchers themselves.
 _MODULES = {
@@ -62,7 +63,7 @@ _USING = {
 _TRAINERS = {"mlx_lm_lora.train": "mlx-lm-lora", "lerobot-train": "lerobot"}
 _YOLO = "yolo"
 _YOLO_TASKS = frozenset({"detect", "segment", "classify", "pose", "obb"})
-_STARTS = re.compile(
+_STARTS = lazy_pattern(
     "|".join(
         [*map(re.escape, [*_PROGRAMS, *_TOOLS, *_TRAINERS, _YOLO]), "accelerate", "colossalai", "tune", _PYTHON.pattern]
     )
@@ -70,22 +71,22 @@ _STARTS = re.compile(
 _FARTHEST = 100  # words of a wrapper before the launcher
 # What a script or a module is a part of.
 _PARTS = (
-    (re.compile(r"(?:^|/)axolotl[./]cli[./]()train(?:\.py)?$"), "axolotl"),
-    (re.compile(r"(?:^|/)llamafactory[./](?:cli|launcher)()(?:\.py)?$"), "llamafactory"),
-    (re.compile(r"(?:^|/)()train_bash(?:\.py)?$"), "llamafactory"),  # its program until 0.7, in no other project
-    (re.compile(r"(?:^|/)swift[./]cli[./](sft|pt|rlhf)(?:\.py)?$"), "ms-swift"),
-    (re.compile(r"(?:^|/)trl[./]scripts[./](\w+?)(?:\.py)?$"), "trl"),
+    (lazy_pattern(r"(?:^|/)axolotl[./]cli[./]()train(?:\.py)?$"), "axolotl"),
+    (lazy_pattern(r"(?:^|/)llamafactory[./](?:cli|launcher)()(?:\.py)?$"), "llamafactory"),
+    (lazy_pattern(r"(?:^|/)()train_bash(?:\.py)?$"), "llamafactory"),  # its program until 0.7, in no other project
+    (lazy_pattern(r"(?:^|/)swift[./]cli[./](sft|pt|rlhf)(?:\.py)?$"), "ms-swift"),
+    (lazy_pattern(r"(?:^|/)trl[./]scripts[./](\w+?)(?:\.py)?$"), "trl"),
     (
-        re.compile(
+        lazy_pattern(
             r"(?:^|/)verl[./](?:trainer|experimental)[./](fsdp_sft_trainer|sft_trainer(?:_ray)?|main_ppo"
             r"|fully_async_policy[./]fully_async_main|one_step_off_policy[./]main_ppo)(?:\.py)?$"
         ),
         "verl",
     ),
-    (re.compile(r"(?:^|/)openrlhf[./]cli[./](train_(?:sft|dpo|kto|rm|prm|kd|ppo(?:_ray)?))(?:\.py)?$"), "openrlhf"),
-    (re.compile(r"(?:^|/)xtuner[./]tools[./]()train(?:\.py)?$"), "xtuner"),
-    (re.compile(r"(?:^|/)mlx_lm_lora[./]()train(?:\.py)?$"), "mlx-lm-lora"),
-    (re.compile(r"(?:^|/)lerobot[./]scripts[./]()(?:lerobot_)?train(?:\.py)?$"), "lerobot"),
+    (lazy_pattern(r"(?:^|/)openrlhf[./]cli[./](train_(?:sft|dpo|kto|rm|prm|kd|ppo(?:_ray)?))(?:\.py)?$"), "openrlhf"),
+    (lazy_pattern(r"(?:^|/)xtuner[./]tools[./]()train(?:\.py)?$"), "xtuner"),
+    (lazy_pattern(r"(?:^|/)mlx_lm_lora[./]()train(?:\.py)?$"), "mlx-lm-lora"),
+    (lazy_pattern(r"(?:^|/)lerobot[./]scripts[./]()(?:lerobot_)?train(?:\.py)?$"), "lerobot"),
 )
 # Options of launchers that take no value; all others take one.
 _SWITCHES = {
@@ -108,11 +109,11 @@ _SWITCHES = {
 }
 _SWITCHES["tune"] = _SWITCHES["torchrun"]
 
-_TRAINS = re.compile(
+_TRAINS = lazy_pattern(
     r"train|fine?-?_?tun|(?:^|[^a-z])(?:sft|dpo|orpo|kto|ppo|grpo|gkd|rlhf|rloo|reward|lora|qlora|run_(?:clm|mlm|glue|squad"
     r"|summarization|translation|seq2seq)\w*)(?:[^a-z]|$)|distill|dreambooth|textual_inversion"
 )
-_DOES_NOT = re.compile(
+_DOES_NOT = lazy_pattern(
     r"(?:^|[^a-z])(?:infer\w*|eval\w*|generat\w*|convert\w*|preprocess\w*|preproc|prepare\w*|serve\w*|server|merge\w*"
     r"|export\w*|demo|tests?|pytest|download\w*|bench\w*|predict\w*|vllm\w*|sglang\w*|tokenize\w*|setup|plot\w*|chat\w*"
     r"|web\w*|gradio\w*|api|upload\w*|data|dataset|build\w*|lm_eval|check\w*|install)(?:[^a-z]|$)"
@@ -127,7 +128,7 @@ _OF_TRAINING = frozenset(
     }
 )
 # Switches of programs that train, and with which they do not.
-_EVALUATES_ALONE = re.compile(
+_EVALUATES_ALONE = lazy_pattern(
     r"(?:(?:eval(?:uate)?|test|predict|infer(?:ence)?|generate)_only|only_(?:eval|test|predict))"
 )
 

@@ -7,7 +7,6 @@ puts into them (``{epochs}``) is not known.
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterable, Iterator
 
 from gradcompat.errors import SourceError
@@ -19,11 +18,12 @@ from gradcompat.scanners.code.notebook_code import code_cells, is_python, lines_
 from gradcompat.scanners.launches import launch_script
 from gradcompat.scanners.launches.pasted_blocks import moved
 from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_COMMANDS = re.compile(r"[\"\n][ \t]*(?:!|%%(?:bash|sh|shell|script)\b)")
-_OF_SHELL = re.compile(r"\s*%%(?:bash|sh|shell|script[ \t]+(?:ba)?sh)\b")
-_COMMAND = re.compile(r"[ \t]*![ \t]*(?!!)")
-_OF_PYTHON = re.compile(r"\{(\w+)\}")
+_COMMANDS = lazy_pattern(r"[\"\n][ \t]*(?:!|%%(?:bash|sh|shell|script)\b)")
+_OF_SHELL = lazy_pattern(r"\s*%%(?:bash|sh|shell|script[ \t]+(?:ba)?sh)\b")
+_COMMAND = lazy_pattern(r"[ \t]*![ \t]*(?!!)")
+_OF_PYTHON = lazy_pattern(r"\{(\w+)\}")
 
 
 def launches(document: Document) -> list[Context]:

@@ -15,6 +15,7 @@ from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.any_config import scan
 from gradcompat.scanners.launches import launch_script
 from gradcompat.startup.lazy_dataclasses import fields, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # The file that a block of a language would be; scanners choose by its name.
 _PYTHON, _YAML, _JSON, _SHELL = "block.py", "block.yaml", "config.json", "block.sh"
@@ -25,7 +26,7 @@ _NAMES = {
     **dict.fromkeys(SHELL, (_SHELL, _YAML)),
     **dict.fromkeys(("", "text", "txt", "plaintext"), (_YAML, _JSON, _SHELL, _PYTHON)),
 }
-_PROMPT = re.compile(r"^\$ ", re.MULTILINE)
+_PROMPT = lazy_pattern(r"^\$ ", re.MULTILINE)
 
 
 def contexts(document: Document) -> list[Context]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gradcompat.audit.runs import in_folder
 from gradcompat.errors import Malformed, SourceError
 from gradcompat.files.root import root_of_folder
-from gradcompat.formats import yaml_nodes
+from gradcompat.formats import yaml_nodes, yaml_text
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context, Override
 from gradcompat.model.environment import Location, SettingValue
@@ -68,7 +68,7 @@ def folder(files: Mapping[str, str]) -> Folder:
         if name not in files:
             return None
         text = files[name]
-        documents = yaml_nodes.parse(text, name) if text.strip("\n") else []
+        documents = yaml_text.parse(text, name) if text.strip("\n") else []
         content = documents[0] if documents else yaml_nodes.Mapping({}, 1, 1)
         if not isinstance(content, yaml_nodes.Mapping):
             raise Malformed("has no `key: value` lines at its top", path=name)
@@ -107,7 +107,7 @@ def scanned(tmp_path: Path, files: Mapping[str, str], *words: str) -> Context:
 @pytest.mark.parametrize("case", cases("project.json"), ids=lambda case: " ".join(case["overrides"]) or "none")
 def test_a_project_as_hydra_composes_it(case: Case) -> None:
     document = read_document(PROJECT / "configs" / "train.yaml")
-    content = yaml_nodes.parse_mapping(document.text, document.path)
+    content = yaml_text.parse_mapping(document.text, document.path)
     composed = compose("train", beside(document, content), overrides(*case["overrides"]))
     assert plain(composed.merged.top) == case["config"]
     assert (composed.opened, composed.skipped) == ([], [])

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.configs.model_names import (
+    _FAMILIES,
+    _SIZE,
+    _SUFFIX,
     architecture_beside,
     architecture_of,
     architecture_setting,
@@ -152,3 +158,21 @@ def test_a_name_is_a_fact_and_a_path_a_presumption() -> None:
     assert architecture_setting("Qwen/Qwen3-8B", here) == fact
     assert architecture_setting("/models/Qwen3-8B", here) == replace(fact, presumed=True)
     assert architecture_setting("/models/mine", here) is None
+
+
+WHOLE_TABLE = re.compile(
+    "(?:" + "|".join(f"({names.replace('SIZE', _SIZE)})" for _, names in _FAMILIES) + ")" + _SUFFIX, re.ASCII
+)
+
+
+@given(
+    st.sampled_from(_FAMILIES).flatmap(
+        lambda family: st.from_regex(
+            re.compile(f"(?:{family[1].replace('SIZE', _SIZE)})(?:-instruct|x)?", re.ASCII), fullmatch=True
+        )
+    )
+)
+def test_a_name_has_the_class_that_the_table_as_one_pattern_gives_it(name: str) -> None:
+    match = WHOLE_TABLE.fullmatch(name)
+    expected = None if match is None or match.lastindex is None else (_FAMILIES[match.lastindex - 1][0],)
+    assert architecture_of(name) == expected

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 
-_CONVOLUTION = re.compile(r"(?:\w+\.)*Conv2d")
+from gradcompat.startup.lazy_patterns import lazy_pattern
+
+_CONVOLUTION = lazy_pattern(r"(?:\w+\.)*Conv2d")
 _ADAPTERS = frozenset({"BOFTConfig", "HRAConfig"})
-ON_CONVOLUTIONS = re.compile("|".join(sorted(_ADAPTERS)))
+ON_CONVOLUTIONS = lazy_pattern("|".join(sorted(_ADAPTERS)))
 """Adapters that may be put on convolutions, in the text of a program."""
 _OPTIONS = frozenset({"dilation", "padding_mode"})
 _BEFORE_DILATION = 5  # in_channels, out_channels, kernel_size, stride, padding

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.syntax import is_on_lines_of
 from gradcompat.scanners.code.walk import text
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_MODULE = re.compile(r"torch\.nn\.(?:\w+\.)*Module|transformers\.(?:\w+\.)*\w*(?:Model|For[A-Z]\w+)")
-_DRIVER = re.compile(r"(?i)(?:\w+[._])?trainer")  # whose model is the whole one
+_MODULE = lazy_pattern(r"torch\.nn\.(?:\w+\.)*Module|transformers\.(?:\w+\.)*\w*(?:Model|For[A-Z]\w+)")
+_DRIVER = lazy_pattern(r"(?i)(?:\w+[._])?trainer")  # whose model is the whole one
 
 
 def adapts_part(call: ast.Call, names: Names, scope: Scope) -> bool:

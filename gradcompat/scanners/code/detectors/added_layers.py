@@ -12,35 +12,36 @@ from collections.abc import Iterator
 
 from gradcompat.model.environment import Location
 from gradcompat.scanners.code.findings import Findings
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Encoders of text, whose _init_weights fills linear layers, embeddings and norms alone. That of vision and audio models
 # fills convolutions as well, and the one of a class that derives from PreTrainedModel itself is the project's.
-BASE = re.compile(
+BASE = lazy_pattern(
     r"transformers\.(?:\w+\.)*(?:Bert|Roberta|XLMRoberta|Electra|DistilBert|DebertaV2|Ernie)"
     r"(?:PreTrainedModel|Model|LMHeadModel|For[A-Z]\w+)"
 )
 _KINDS = {
-    re.compile(r"torch\.nn\.(?:modules\.\w+\.)?LSTM"): "lstm",
-    re.compile(r"torch\.nn\.(?:modules\.\w+\.)?(?:GRU|RNN|Bilinear)"): "recurrent",
-    re.compile(r"torchcrf\.CRF"): "recurrent",
-    re.compile(r"torch\.nn\.(?:modules\.\w+\.)?Conv(?:Transpose)?[123]d"): "convolution",
-    re.compile(r"torch\.nn\.(?:modules\.\w+\.)?(?:MultiheadAttention|Transformer(?:En|De)coderLayer)"): "attention",
-    re.compile(r"torch\.nn\.(?:parameter\.)?Parameter"): "parameter",
+    lazy_pattern(r"torch\.nn\.(?:modules\.\w+\.)?LSTM"): "lstm",
+    lazy_pattern(r"torch\.nn\.(?:modules\.\w+\.)?(?:GRU|RNN|Bilinear)"): "recurrent",
+    lazy_pattern(r"torchcrf\.CRF"): "recurrent",
+    lazy_pattern(r"torch\.nn\.(?:modules\.\w+\.)?Conv(?:Transpose)?[123]d"): "convolution",
+    lazy_pattern(r"torch\.nn\.(?:modules\.\w+\.)?(?:MultiheadAttention|Transformer(?:En|De)coderLayer)"): "attention",
+    lazy_pattern(r"torch\.nn\.(?:parameter\.)?Parameter"): "parameter",
 }
 # Whoever writes one of these fills such layers, or has them filled.
-_FILLING = re.compile(r"\.data\b|_is_hf_initialized")
-_FILLED_BY = re.compile(
+_FILLING = lazy_pattern(r"\.data\b|_is_hf_initialized")
+_FILLED_BY = lazy_pattern(
     r"(?:uniform|normal|trunc_normal|xavier_\w+|kaiming_\w+|orthogonal|constant|ones|zeros|zero|fill|copy|eye|dirac|sparse)_"
     r"|reset_parameters"
 )
 # A checkpoint of the project's own, which has all weights.
-_OWN_CHECKPOINT = re.compile(
+_OWN_CHECKPOINT = lazy_pattern(
     r"output|checkpoint|ckpt|best|save|resume|fine_?-?tuned|(?<!pre)(?<!pre[-_])trained|model_?dir|load_?(?:dir|path|from)"
     r"|stage|crf|lstm|^['\"]?(?:\.|/)",
     re.IGNORECASE,
 )
 # Checkpoints of encoders that are published.
-_ENCODER = re.compile(r"bert|electra|ernie|bge|gte|e5|minilm|simcse|xlm", re.IGNORECASE)
+_ENCODER = lazy_pattern(r"bert|electra|ernie|bge|gte|e5|minilm|simcse|xlm", re.IGNORECASE)
 # With these the constructor runs as it stands, or the weights are those that are handed over.
 _OTHERWISE = frozenset({"_fast_init", "state_dict"})
 _SYMBOL = "transformers.PreTrainedModel.added."

@@ -9,15 +9,16 @@ from typing import TypeGuard
 
 from gradcompat.scanners.code.syntax import last_name, nodes_in
 from gradcompat.scanners.code.walk import text
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # What wraps a model, as a program spells it.
-WRAPPING = re.compile(r"\b(?:DistributedDataParallel|DDP)\(")
+WRAPPING = lazy_pattern(r"\b(?:DistributedDataParallel|DDP)\(")
 CONVERTED = "torch.nn.parallel.DistributedDataParallel.converted"
 """The use of such a model, for records."""
-_WRAPPERS = re.compile(r"(?:\w+\.)*(?:DistributedDataParallel|DDP)")
-_DTYPES = re.compile(r"(?:\w+\.)*(?:float16|half|bfloat16|float64|double)")
+_WRAPPERS = lazy_pattern(r"(?:\w+\.)*(?:DistributedDataParallel|DDP)")
+_DTYPES = lazy_pattern(r"(?:\w+\.)*(?:float16|half|bfloat16|float64|double)")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_TRAINING = re.compile(r"(?<!pre)train(?!ed|able)|fit|learn|backward")
+_TRAINING = lazy_pattern(r"(?<!pre)train(?!ed|able)|fit|learn|backward")
 
 
 def converted_replica(statements: Sequence[ast.stmt]) -> ast.Call | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.syntax import children
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_ARGUMENTS = re.compile(r"transformers\.(?:\w+\.)*(?:Seq2Seq)?TrainingArguments|trl\.(?:\w+\.)*(?!Model)\w+Config")
+_ARGUMENTS = lazy_pattern(r"transformers\.(?:\w+\.)*(?:Seq2Seq)?TrainingArguments|trl\.(?:\w+\.)*(?!Model)\w+Config")
 _HALF = frozenset({"bf16", "fp16"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # What stands below one of these may not run in a process that runs what stands beside it.

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 
 from gradcompat.scanners.code.detectors.early_models import FUNCTIONS, position
 from gradcompat.scanners.code.syntax import calls_in
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 IN_FRONT = "Fabric.load.in_front"
-RESTORING = re.compile(r"\.setup(?:_optimizers)?\(")
+RESTORING = lazy_pattern(r"\.setup(?:_optimizers)?\(")
 FORGOTTEN = "load_lora.forgotten"
-ADAPTING = re.compile(r"\.load_lora\(")
+ADAPTING = lazy_pattern(r"\.load_lora\(")
 
 
 def load_in_front(statements: Sequence[ast.stmt]) -> ast.AST | None:

@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 
 from gradcompat.scanners.code.syntax import calls_in
 from gradcompat.scanners.code.walk import text
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 EARLY = "from_pretrained.in_front"
-LOADING = re.compile(r"(?:Model|For[A-Z])\w*\.from_pretrained\b")
-_LOADED = re.compile(r"(?:\w+\.)*\w*(?:Model|For[A-Z])\w*\.from_pretrained")
+LOADING = lazy_pattern(r"(?:Model|For[A-Z])\w*\.from_pretrained\b")
+_LOADED = lazy_pattern(r"(?:\w+\.)*\w*(?:Model|For[A-Z])\w*\.from_pretrained")
 # What tells transformers of DeepSpeed, or may have a part of the program that does.
-_TELLING = re.compile(
+_TELLING = lazy_pattern(
     r"(?:\w+\.)*(?:\w*Arguments|Accelerator|PartialState|HfArgumentParser|TrlParser|HfDeepSpeedConfig"
     r"|(?:SFT|DPO|GRPO|KTO|ORPO|CPO|PPO|PRM|RLOO|Reward|BCO|XPO|GKD|OnlineDPO|NashMD)Config)"
 )

@@ -6,13 +6,13 @@ A loss that the model itself calls, or a helper of both loops, may be called any
 from __future__ import annotations
 
 import ast
-import re
 
 from gradcompat.scanners.code.detectors.ungraded_calls import is_ungraded
 from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.syntax import children, last_name
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-FUSED = re.compile(r"\bLigerFusedLinearCrossEntropy(?:Loss|Function)\b|\bliger_fused_linear_cross_entropy\b")
+FUSED = lazy_pattern(r"\bLigerFusedLinearCrossEntropy(?:Loss|Function)\b|\bliger_fused_linear_cross_entropy\b")
 _CLASS = "LigerFusedLinearCrossEntropyLoss"
 _FUNCTIONS = frozenset({"liger_fused_linear_cross_entropy", "LigerFusedLinearCrossEntropyFunction"})
 _TRAINS = "training_step"

@@ -9,15 +9,16 @@ from collections.abc import Iterable, Sequence
 from gradcompat.scanners.code.detectors.ungraded_calls import switches_off
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # What a loop over batches goes through.
-_OF_BATCHES = re.compile(r"load|eval|val|test|dev|data|batch|dl\b|iter", re.IGNORECASE)
+_OF_BATCHES = lazy_pattern(r"load|eval|val|test|dev|data|batch|dl\b|iter", re.IGNORECASE)
 # What is a loader by its name, and what is one of data that nothing is trained with.
-_LOADER = re.compile(r"\w*(?:load\w*|dl|iter\w*|batches|data\w*|set|ds)|val|valid|dev|test", re.IGNORECASE)
-_HELD_OUT = re.compile(r"(?:\w+_)?(?:eval|val|valid|dev|test)(?![a-z]*(?:ue|or)s?(?:_|$))\w*", re.IGNORECASE)
+_LOADER = lazy_pattern(r"\w*(?:load\w*|dl|iter\w*|batches|data\w*|set|ds)|val|valid|dev|test", re.IGNORECASE)
+_HELD_OUT = lazy_pattern(r"(?:\w+_)?(?:eval|val|valid|dev|test)(?![a-z]*(?:ue|or)s?(?:_|$))\w*", re.IGNORECASE)
 _END = "end_of_dataloader"
 # What holds behind the last batch alone, where the epoch ends with the evaluation.
-_LAST_BATCH = re.compile(r"== len\([^()]*\)(?: - 1)?$|% len\([^()]*\) == 0$")
+_LAST_BATCH = lazy_pattern(r"== len\([^()]*\)(?: - 1)?$|% len\([^()]*\) == 0$")
 
 
 @dataclass(frozen=True, slots=True)

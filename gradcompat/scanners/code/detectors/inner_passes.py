@@ -7,26 +7,26 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from gradcompat.scanners.code.detectors.late_adapters import ENGINES
 from gradcompat.scanners.code.detectors.ungraded_calls import SWITCHES
 from gradcompat.scanners.code.syntax import argument_of, children, nodes_in
 from gradcompat.scanners.code.walk import text
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 PAST_ENGINE = "deepspeed.initialize.inner_pass"
-MAKING = re.compile(r"\b(?:deepspeed|ds)\.initialize\(")
-_UNGRADED = re.compile(rf"\b(?:{'|'.join(sorted(SWITCHES))}|set_grad_enabled)\b")
+MAKING = lazy_pattern(r"\b(?:deepspeed|ds)\.initialize\(")
+_UNGRADED = lazy_pattern(rf"\b(?:{'|'.join(sorted(SWITCHES))}|set_grad_enabled)\b")
 # What is asked of a module without a pass that is trained.
-_NO_PASS = re.compile(
+_NO_PASS = lazy_pattern(
     r"(?:get|set|save|load|print|register|log|update|num|named|resize|gradient_checkpointing|enable|disable)_\w*"
     r"|parameters|buffers|modules|children|state_dict|train|eval|to|cuda|cpu|half|bfloat16|float|zero_grad|apply"
     r"|requires_grad_|generate|items|keys|values|tokenize|preprocess|add_noise|q_sample"
 )
 # Parts of a model that have nothing to train.
 _UNTRAINED = frozenset({"tokenizer", "processor", "image_processor", "config", "scheduler", "noise_scheduler"})
-_JUDGING = re.compile(r"loss|criterion|metric|accuracy")
+_JUDGING = lazy_pattern(r"loss|criterion|metric|accuracy")
 _WITHOUT_GRADIENTS = frozenset({"detach", "item", "tolist", "numpy"})
 _ADDING = frozenset({"append", "extend", "update"})
 _LOOPS = (ast.For, ast.While)

@@ -7,12 +7,12 @@ split, a slice or a view of heads it is copied, and behind a projection it is ne
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 
 from gradcompat.scanners.code.syntax import argument_of, last_name, nodes_in
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-CONVOLVING = re.compile(r"\bShortConvolution\b|\bcausal_conv1d\b")
+CONVOLVING = lazy_pattern(r"\bShortConvolution\b|\bcausal_conv1d\b")
 _CLASS, _FUNCTION = "ShortConvolution", "causal_conv1d"
 _TURNING = frozenset({"transpose", "permute", "swapaxes", "movedim"})
 _JOINING = frozenset({"cat", "concat", "concatenate", "stack"})

@@ -5,19 +5,19 @@ prepare(), overrides of bitsandbytes in front of what reads them.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gradcompat.scanners.code.syntax import calls_in
 from gradcompat.scanners.code.walk import text
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 ENGINES = ("deepspeed.initialize", "ds.initialize")
 # What attaches an adapter.
-ATTACHING = re.compile(r"\b(?:add_adapter|load_adapter|add_module|inject_adapter_in_model|get_peft_model)\b")
-_OPTIMIZER = re.compile(r"(?:\w+\.)*optim\.[A-Z]\w*|Adam|AdamW|AdamW8bit|SGD|RMSprop|Adagrad|Adafactor")
+ATTACHING = lazy_pattern(r"\b(?:add_adapter|load_adapter|add_module|inject_adapter_in_model|get_peft_model)\b")
+_OPTIMIZER = lazy_pattern(r"(?:\w+\.)*optim\.[A-Z]\w*|Adam|AdamW|AdamW8bit|SGD|RMSprop|Adagrad|Adafactor")
 # What bitsandbytes' GlobalOptimManager writes down for a parameter, and reads once.
-OVERRIDING = re.compile(r"\boverride_config\b")
-_READING = re.compile(r"(?:\w+\.)*register_parameters")
+OVERRIDING = lazy_pattern(r"\boverride_config\b")
+_READING = lazy_pattern(r"(?:\w+\.)*register_parameters")
 _DEEPEST = 4  # calls of functions around each other
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

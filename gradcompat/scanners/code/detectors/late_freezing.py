@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 
 from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.syntax import last_name, nodes_in
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 CONVERSION = "convert_to_float8_training"
-_FREEZING = re.compile(r"get_peft_model|freeze\w*")
+_FREEZING = lazy_pattern(r"get_peft_model|freeze\w*")
 
 
 def freezes_later(call: ast.Call, names: Names) -> bool:

@@ -7,12 +7,12 @@ modules, optimizers that Hydra has half made. ``torch.load`` reads them with ``w
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Sequence
 
 from gradcompat.scanners.code.syntax import argument_of
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_OBJECT = re.compile(r"DictConfig|ListConfig|OmegaConf|partial|Path\b|Module\b|[Oo]ptimizer|scheduler|Callable")
+_OBJECT = lazy_pattern(r"DictConfig|ListConfig|OmegaConf|partial|Path\b|Module\b|[Oo]ptimizer|scheduler|Callable")
 _NAMESPACE = "Namespace"
 # What a config of Hydra or OmegaConf is called where its type is not said.
 _CONFIG = frozenset({"cfg", "config", "conf", "hparams", "model_cfg", "model_config", "hydra_cfg"})
@@ -21,7 +21,7 @@ _LOADING = frozenset({"fit", "test", "validate", "predict"})
 # It goes back to where it was by a checkpoint.
 _FINDERS = frozenset({"lr_find", "LearningRateFinder"})
 # A program with one of these words lets such a checkpoint be read, or makes plain values of the config.
-_REMEDY = re.compile(
+_REMEDY = lazy_pattern(
     r"TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD|safe_globals|torch\.load\s*=|to_container|_convert_|hyper_parameters"
 )
 

@@ -7,7 +7,6 @@ definition, and of what stands behind these names at the top of a module of the 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 
 from gradcompat.model.environment import Location
@@ -15,8 +14,9 @@ from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.syntax import argument_of, nodes_in
 from gradcompat.scanners.code.walk import text
 from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_LOADING = re.compile("from_pretrained")
+_LOADING = lazy_pattern("from_pretrained")
 _BESIDE_MODELS = ("Tokenizer", "TokenizerFast", "Processor", "Config", "Extractor")
 
 

@@ -7,14 +7,14 @@ elementwise_affine=False)``, which are called in the same function.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import text
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 MODULATED = "torch.nn.LayerNorm.modulated"
-SLICING = re.compile(r"\belementwise_affine\s*=\s*False\b")
+SLICING = lazy_pattern(r"\belementwise_affine\s*=\s*False\b")
 _SLICES = frozenset({"chunk", "unbind", "split"})
 _FEWEST = 2  # norms, and slices of each kind
 

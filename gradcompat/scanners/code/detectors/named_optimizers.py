@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.syntax import argument_of
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_ASKED = re.compile(r"pytorch_optimizer\.(?:\w+\.)*(load_optimizer|create_optimizer)")
+_ASKED = lazy_pattern(r"pytorch_optimizer\.(?:\w+\.)*(load_optimizer|create_optimizer)")
 _PLACE = {"load_optimizer": (0, "optimizer"), "create_optimizer": (1, "optimizer_name")}
 # The classes that a defect is known of; the name of each is its own in lower case.
 _CLASSES = {

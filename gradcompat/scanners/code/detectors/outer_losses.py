@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_OF_TORCH = re.compile(
+_OF_TORCH = lazy_pattern(
     r"torch\.nn\.functional\.\w*(?:loss|cross_entropy|kl_div)\w*|torch\.nn\.(?:modules\.(?:\w+\.)*)?\w*Loss"
 )
 # What leaves a loss a loss.

@@ -12,17 +12,18 @@ import re
 from gradcompat.scanners.code.calls import KERAS
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.syntax import nodes_in
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_MODULE = re.compile(r"model|module|net$|network|encoder|decoder|transformer|block|layer|engine", re.IGNORECASE)
+_MODULE = lazy_pattern(r"model|module|net$|network|encoder|decoder|transformer|block|layer|engine", re.IGNORECASE)
 BLOCKS = "torch.compile.of_blocks"
 # Functions and losses that hold no part of a model: ``torch.compile(flex_attention)``, ``torch.compile(nn.MSELoss())``.
-_NO_MODEL = re.compile(
+_NO_MODEL = lazy_pattern(
     r"torch\.nn\.(?:functional|attention)\..+|torch\.nn\.(?:\w+\.)*\w+Loss|torch\.\w+|torch\.optim\..+"
 )
 _OF_LIBRARIES = frozenset({"torch", "math", "builtins", "numpy", "einops", "functools", "typing"})
 # Functions of torch that call a module which they are given, and what parts of a model are called beside modules.
-_CALLS_WHAT_IT_GETS = re.compile(r"torch\.(?:func|utils\.checkpoint)\.")
-_PART = re.compile(r"policy|actor|critic|agent|generator|discriminator|vae", re.IGNORECASE)
+_CALLS_WHAT_IT_GETS = lazy_pattern(r"torch\.(?:func|utils\.checkpoint)\.")
+_PART = lazy_pattern(r"policy|actor|critic|agent|generator|discriminator|vae", re.IGNORECASE)
 _DEEPEST = 3  # functions that call functions
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ARGUMENTS = frozenset({"fullgraph", "dynamic", "backend", "mode", "options", "disable"})  # those of torch.compile

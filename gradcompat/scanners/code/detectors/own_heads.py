@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.syntax import argument_of
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # What brings no head: a class below a model with a head, as LLaVA's own, computes that model's loss.
-_WITHOUT_HEAD = re.compile(
+_WITHOUT_HEAD = lazy_pattern(
     r"torch\.nn\.(?:modules\.module\.)?Module|transformers\.(?:\w+\.)*\w*(?:PreTrained|[a-z0-9])Model"
 )
-_LANGUAGE_MODEL = re.compile(r"(?:LMHead|DoubleHeads|EncoderDecoder)Model")
+_LANGUAGE_MODEL = lazy_pattern(r"(?:LMHead|DoubleHeads|EncoderDecoder)Model")
 _MOVED = frozenset({"to", "cuda", "from_pretrained", "from_config", "train"})
 _DEEPEST = 4  # classes below classes
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from gradcompat.scanners.code.detectors.float_weights import makes_float
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import calls_behind
 from gradcompat.scanners.code.syntax import argument_of
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-TRAINER = re.compile(r"sentence_transformers\.(?:\w+\.)*CrossEncoderTrainer")
-_RANKER = re.compile(r"sentence_transformers\.(?:\w+\.)*CrossEncoder")
+TRAINER = lazy_pattern(r"sentence_transformers\.(?:\w+\.)*CrossEncoderTrainer")
+_RANKER = lazy_pattern(r"sentence_transformers\.(?:\w+\.)*CrossEncoder")
 _OPTIONS = frozenset({"model_kwargs", "automodel_args"})
 _DTYPES = frozenset({"dtype", "torch_dtype"})
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 
 from gradcompat.scanners.code.syntax import nodes_in
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _RESIZES, _INITIALISES = "resize_token_embeddings", "post_init"
 _ADDS = ("add_tokens", "add_special_tokens")
 # ``{"pad_token": tokenizer.eos_token}`` adds nothing.
-_KNOWN = re.compile(r"\.\w+_token\b|</s>|<unk>|<\|endoftext\|>")
+_KNOWN = lazy_pattern(r"\.\w+_token\b|</s>|<unk>|<\|endoftext\|>")
 
 
 def initialised_after_resizing(statements: Sequence[ast.stmt]) -> ast.Call | None:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 
 from gradcompat.scanners.code.syntax import last_name, nodes_in
 from gradcompat.scanners.code.walk import text
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
-SAMPLING = re.compile(r"\bdef __getitem__\b|\bdef __call__\b")
+SAMPLING = lazy_pattern(r"\bdef __getitem__\b|\bdef __call__\b")
 SAMPLED = "numpy.random.in_samples"
 """The use of such numbers, for records."""
 _MAKING = frozenset({"__getitem__", "__call__"})  # of a dataset, and of a transformation
-_DRAWING = re.compile(
+_DRAWING = lazy_pattern(
     r"(?:np|numpy)\.random\.(?:rand|randn|randint|random|random_sample|uniform|normal|standard_normal|choice|beta|"
     r"permutation|shuffle|poisson|gamma|exponential|laplace|binomial|triangular|lognormal)"
 )
-_SEEDING = re.compile(r"(?:np|numpy)\.random\.seed")
+_SEEDING = lazy_pattern(r"(?:np|numpy)\.random\.seed")
 
 
 def sampled_number(statements: Sequence[ast.stmt]) -> ast.Call | None:

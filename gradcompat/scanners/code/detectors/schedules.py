@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from gradcompat.scanners.code.object_history import called_name
 from gradcompat.scanners.code.syntax import nodes_in
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _PACKAGE = "torch.optim.lr_scheduler"
 _MULTIPLYING = ("SequentialLR", "LinearLR", "ConstantLR")
@@ -20,13 +21,13 @@ _WARM_UP, _RESTARTS = "LinearLR", "CosineAnnealingWarmRestarts"
 _COSINE = "CosineAnnealingLR"
 _STATE = "load_state_dict"
 _PROCESSES = "num_processes"
-_OF_STEPS = re.compile(r"step|warm|iter|epoch|update|total|batches", re.IGNORECASE)  # and not of an optimizer's rate
+_OF_STEPS = lazy_pattern(r"step|warm|iter|epoch|update|total|batches", re.IGNORECASE)  # and not of an optimizer's rate
 _DEEPEST = 3  # names that stand for one another
 # What makes a schedule, and what it is called.
-SCHEDULE = re.compile(r"sched|LR\b|WarmRestarts|ReduceLROnPlateau", re.IGNORECASE)
+SCHEDULE = lazy_pattern(r"sched|LR\b|WarmRestarts|ReduceLROnPlateau", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_SETS_BACK = re.compile(r"(?:^|_)(?:lr|rate|reset)(?:_|$)|learning_rate", re.IGNORECASE)  # a function, by its name
+_SETS_BACK = lazy_pattern(r"(?:^|_)(?:lr|rate|reset)(?:_|$)|learning_rate", re.IGNORECASE)  # a function, by its name
 
 
 def uses(statements: Iterable[ast.stmt]) -> tuple[tuple[str, ast.AST], ...]:

@@ -8,14 +8,15 @@ from collections.abc import Mapping, Sequence
 
 from gradcompat.scanners.code.object_history import called_name
 from gradcompat.scanners.code.syntax import argument_of, nodes_in
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # What a program that shares its data by hand speaks of.
-SHARING = re.compile(r"\bDistributedSampler\b|\bsplit_dataset_by_node\b")
+SHARING = lazy_pattern(r"\bDistributedSampler\b|\bsplit_dataset_by_node\b")
 _SAMPLER, _BY_NODE = "DistributedSampler", "split_dataset_by_node"
 _BEFORE_SAMPLER = 3  # dataset, batch_size and shuffle
-_ACCELERATOR = re.compile(r"accel|^acc$", re.IGNORECASE)  # and no preparation of something else
-_LOADER = re.compile(r"\w*DataLoader")
-_MAY_LOAD = re.compile(r"load|dl\b|data|iter|batch|train_?(?!able|er)|set\b", re.IGNORECASE)
+_ACCELERATOR = lazy_pattern(r"accel|^acc$", re.IGNORECASE)  # and no preparation of something else
+_LOADER = lazy_pattern(r"\w*DataLoader")
+_MAY_LOAD = lazy_pattern(r"load|dl\b|data|iter|batch|train_?(?!able|er)|set\b", re.IGNORECASE)
 
 _Told = Mapping[str, Sequence[ast.expr]]
 

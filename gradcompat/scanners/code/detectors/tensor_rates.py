@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import called_name, calls_behind
 from gradcompat.scanners.code.syntax import argument_of
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 SYMBOL = "torch.optim.Optimizer.tensor_lr"
-_OPTIMIZER = re.compile(
+_OPTIMIZER = lazy_pattern(
     r"(?:torch\.optim\.(?!lr_scheduler\.)|torchao\.(?:optim|prototype\.low_bit_optim)\.)(?:\w+\.)*_?[A-Z]\w*"
 )
-_TENSOR = re.compile(r"torch\.(?:tensor|as_tensor|scalar_tensor|full|Tensor|FloatTensor)")
+_TENSOR = lazy_pattern(r"torch\.(?:tensor|as_tensor|scalar_tensor|full|Tensor|FloatTensor)")
 _TO_NUMBER = frozenset({"float", "item", "tolist"})
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.regions import Region, around
 from gradcompat.scanners.code.syntax import children
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Kernels of which a defect asks whether gradients flow through them.
-KERNELS = re.compile(r"flash_attn\.(?:\w+\.)*flash_attn_varlen(?:_kvpacked)?_func")
+KERNELS = lazy_pattern(r"flash_attn\.(?:\w+\.)*flash_attn_varlen(?:_kvpacked)?_func")
 # What switches gradients off for a block or a function.
 SWITCHES = frozenset({"no_grad", "inference_mode"})
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from gradcompat.startup.lazy_patterns import lazy_pattern
+
 _UNGRADED = frozenset({"no_grad", "set_grad_enabled"})
-_EVALUATES = re.compile(r"(?:on_)?(?:validation|test|predict|eval|generate|sample|infer)")
+_EVALUATES = lazy_pattern(r"(?:on_)?(?:validation|test|predict|eval|generate|sample|infer)")
 # What a module has beside its layers.
-_NO_LAYERS = re.compile(
+_NO_LAYERS = lazy_pattern(
     r"log\w*|print|device|dtype|hparams|trainer|current_epoch|global_step|training|\w*(?:metric|acc)\w*"
 )
 # What is asked of a layer or of a buffer without a pass of it.

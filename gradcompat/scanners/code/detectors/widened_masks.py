@@ -8,11 +8,12 @@ import re
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import called_name, calls_behind
 from gradcompat.scanners.code.syntax import argument_of
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 SYMBOL = "keras.layers.BatchNormalization.widened_mask"
-_LAYER = re.compile(r"(?:tensorflow\.|tf_keras\.)?keras\.(?:\w+\.)*BatchNormalization")
+_LAYER = lazy_pattern(r"(?:tensorflow\.|tf_keras\.)?keras\.(?:\w+\.)*BatchNormalization")
 # What such a layer is called where nobody sees its class.
-_NORM = re.compile(r"norm|bn", re.IGNORECASE)
+_NORM = lazy_pattern(r"norm|bn", re.IGNORECASE)
 _WIDENING = frozenset({"expand_dims", "reshape", "unsqueeze"})
 
 

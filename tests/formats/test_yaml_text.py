@@ -7,7 +7,9 @@ import time
 import pytest
 
 from gradcompat.errors import Malformed
-from gradcompat.formats.yaml_nodes import MAX_DEPTH, Mapping, Node, Scalar, Sequence, parse, parse_mapping
+from gradcompat.formats.yaml_composer import MAX_DEPTH
+from gradcompat.formats.yaml_nodes import Mapping, Node, Scalar, Sequence
+from gradcompat.formats.yaml_text import parse, parse_mapping
 
 
 def plain(node: Node) -> object:
