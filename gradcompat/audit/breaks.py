@@ -100,7 +100,7 @@ def _broken_imports(
         if consumer not in imports or (whole is not None and whole.broken(here, beside) is not None):
             continue
         leading = leading_uses(consumer, provider, imports[consumer], only)
-        pair = next(pairs_of_code(consumer, (provider,), imports[consumer]), None) if leading else None
+        pair = next(iter(pairs_of_code(consumer, (provider,), imports[consumer])), None) if leading else None
         broken = None if pair is None else pair.broken(here, beside)
         if pair is not None and broken is not None:
             yield pair, leading, broken

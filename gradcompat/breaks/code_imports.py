@@ -7,6 +7,7 @@ through the modules that they execute, into other packages and back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from packaging.version import Version
 
@@ -113,17 +114,29 @@ def leading_uses(consumer: str, provider: str, imports: Imports, versions: Mappi
     ]
 
 
-def pairs_of_code(consumer: str, providers: Iterable[str], imports: Iterable[Symbol]) -> Iterator[Pair]:
+def pairs_of_code(consumer: str, providers: Iterable[str], imports: Iterable[Symbol]) -> tuple[Pair, ...]:
     """Where the imports fail with one of the providers, over all releases of both packages."""
     table = table_of(consumer)
+    return () if table is None else _pairs(table, consumer, tuple(providers), tuple(imports))
+
+
+# A plan, each nearest change and each environment beside the same code ask for the same ones.
+@lru_cache(maxsize=256)
+def _pairs(
+    table: ReleaseTable, consumer: str, providers: tuple[str, ...], imports: tuple[Symbol, ...]
+) -> tuple[Pair, ...]:
     known = [(name, needs) for name in providers if (needs := module_needs(consumer, name)) is not None]
-    if table is None or not known:
-        return
-    needed = table.needs_by_release(tuple(imports), {symbol for _, needs in known for symbol in needs.symbols})
+    if not known:
+        return ()
+    needed = table.needs_by_release(imports, {symbol for _, needs in known for symbol in needs.symbols})
+    found: list[Pair] = []
     for provider, needs in known:
         breaks = tuple(_breaks(table, needs, [need for need in needed if (need.module, need.name) in needs.symbols]))
         if breaks:
-            yield Pair(consumer=consumer, provider=provider, oldest=needs.providers[0], breaks=breaks, by_code=True)
+            found.append(
+                Pair(consumer=consumer, provider=provider, oldest=needs.providers[0], breaks=breaks, by_code=True)
+            )
+    return tuple(found)
 
 
 def _breaks(table: ReleaseTable, needs: ModuleNeeds, needed: Sequence[SpreadNeed]) -> Iterator[Break]:

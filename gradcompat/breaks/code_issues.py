@@ -16,7 +16,7 @@ from packaging.version import Version
 from gradcompat.breaks.pair_issues import break_issue
 from gradcompat.breaks.release_ranges import ranges_of
 from gradcompat.messages import counted, joined
-from gradcompat.model.code_use import CodeUse
+from gradcompat.model.code_use import CodeUse, UseKind
 from gradcompat.model.environment import Location
 from gradcompat.model.finding import Finding, Reason, Unknown
 from gradcompat.model.issue import CodeRemedy, Combination, Issue, PackageTerm, Remedy, VersionRemedy
@@ -198,12 +198,14 @@ def is_there(use: CodeUse, table: ReleaseTable, version: Version, beside: Beside
 
 def _presence(use: CodeUse, table: ReleaseTable, version: Version) -> Presence:
     """Whether a release has what is imported, or reached through its modules."""
-    if use.kind == "attribute":
-        return _attribute_presence(use, table, version)
-    found = table.presence(version, use.module)
-    if found is not Presence.PRESENT or use.name is None:
-        return found
-    return table.presence(version, use.module, use.name)
+    return _presence_of(use.kind, use.module, use.name, table, version)
+
+
+def _presence_of(kind: UseKind, module: str, name: str | None, table: ReleaseTable, version: Version) -> Presence:
+    if kind == "attribute":
+        return _attribute_presence(module, name or "", table, version)
+    found = table.presence(version, module)
+    return found if found is not Presence.PRESENT or name is None else table.presence(version, module, name)
 
 
 def _takes(table: ReleaseTable, version: Version, called: str, keyword: str, beside: Beside) -> bool | None:
@@ -278,10 +280,9 @@ def _is_taken_elsewhere(use: CodeUse, table: ReleaseTable, version: Version) -> 
     return any(keys is None or use.keyword in keys for keys in below)
 
 
-def _attribute_presence(use: CodeUse, table: ReleaseTable, version: Version) -> Presence:
+def _attribute_presence(module: str, name: str, table: ReleaseTable, version: Version) -> Presence:
     """``transformers.models.llama.Gone``: the first part that is no module decides; what is behind it is not known."""
-    module = use.module
-    for part in (use.name or "").split("."):
+    for part in name.split("."):
         found = table.presence(version, module, part)
         if found is not Presence.PRESENT or not _is_submodule(module, part, table, version):
             return found
@@ -375,9 +376,24 @@ def _options(name: str, table: ReleaseTable, version: Version, beside: Beside) -
 
 def _missing(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:
     """The releases in which the use fails; what the oldest that was read does not have yet, no older one has."""
-    absent = [
+    if use.kind in ("import", "attribute"):
+        return _missing_name(use.kind, use.module, use.name, table)
+    absent = tuple(
         is_missing(use, table, version, beside) or _lacks_callable(use, table, version) for version in table.versions
-    ]
+    )
+    return _releases(absent, table)
+
+
+# Code takes the same names in many places, whatever releases are beside the package.
+@lru_cache(maxsize=4096)
+def _missing_name(kind: UseKind, module: str, name: str | None, table: ReleaseTable) -> VersionSet:
+    absent = (_presence_of(kind, module, name, table, version) is Presence.ABSENT for version in table.versions)
+    return _releases(tuple(absent), table)
+
+
+@lru_cache(maxsize=4096)
+def _releases(absent: tuple[bool, ...], table: ReleaseTable) -> VersionSet:
+    """For each release whether something is absent, as ranges."""
     missing = ranges_of(list(map(str, table.versions)), absent.__getitem__)
     return missing | VersionSet.parse(f"<{table.versions[0]}") if absent[0] else missing
 

@@ -229,7 +229,7 @@ class Presumer:
             if self._takes_others(term):
                 return Presumed(certainty=Certainty.PRESUMED_NO, feature=_wanted(term))
         undecided = all(one.value is None for one in stated)
-        if (key, _wanted(term)) == _FUSED_BY_NAME and undecided and self._loops_itself():
+        if undecided and key == _FUSED_BY_NAME[0] and _wanted(term) == _FUSED_BY_NAME[1] and self._loops_itself():
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=USUAL[key].features["adamw_torch_fused"])
         if key == _CHECKPOINTING_KEY and not stated and self._checkpoints_nothing():
             without = Certainty.presumed(_truth(term, value=False))
@@ -308,8 +308,8 @@ class Presumer:
 
     @cached_property
     def _nearly_always_used(self) -> tuple[str, ...]:
-        """The libraries that are listed of which nearly all code uses the same thing."""
-        return tuple(name for name in self._packages if name in _NEARLY_ALWAYS)
+        """The libraries that are listed, and may be imported, of which nearly all code uses the same thing."""
+        return tuple(name for name in self._packages if name in _NEARLY_ALWAYS and self._may_import(name))
 
     @cached_property
     def _lists_no_models(self) -> bool:
@@ -507,14 +507,7 @@ class Presumer:
 
     def _of_symbols(self, term: SymbolTerm) -> Presumed:
         symbols, shown = term.symbols, _symbol(term)
-        stated = self._settings.get(SYMBOLS_KEY, ())
-        unread = all(setting.presumed for setting in stated)  # no code was read as that of a run
-        # What code that trains nothing takes from packages, and not what it calls on their objects.
-        taken = self._taken
-        called = tuple(filter(is_call, self._called)) if unread else ()
-        meeting = met_by(called, symbols)
-        met = next((name_of(call) for call in called if call in meeting), None)
-        if met is not None:
+        if self._unread and (met := self._called_by_others(symbols)) is not None:
             words = in_words(met)
             program = f"the program with {words}" if words else f"the program that calls {met}"
             return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"{program} is run")
@@ -535,27 +528,49 @@ class Presumer:
             return Presumed(
                 certainty=Certainty.PRESUMED_NO, feature=f"the option {option}", condition=f"your code uses {shown}"
             )
-        if (
-            stated
-            and unread
-            and not any_matches(taken, (_owner(name) for symbol in symbols for name in names_of(symbol)))
-        ):
-            return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
-        library = next((name for name in map(whole_library, symbols) if name in self._packages), None)
-        if unread and library is not None and SERVING not in self._engines and self._may_import(library):
-            return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {library}, which is listed")
-        may = filter(self._may_import, self._nearly_always_used)
-        nearly = (_NEARLY_ALWAYS[name] for name in may)
-        usual = next((text for name, text in nearly if truth_of_use((name,), symbols) is Truth.YES), None)
-        if unread and usual is not None and SERVING not in self._engines:
-            return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {usual}")
-        ordinary = tuple(name for engine in self._engines for name in _ORDINARY_SYMBOLS.get(engine, ()))
-        if unread and ordinary and truth_of_use(ordinary, symbols) is Truth.YES:
-            return Presumed(certainty=Certainty.OPEN, condition=f"your code uses {shown}", likelihood=0.5)
-        if not unread and not self._settings.get(CALLS_KEY) and are_called(taken, symbols):
+        if self._unread:
+            return self._of_unread_symbols(symbols, shown)
+        if not self._settings.get(CALLS_KEY) and are_called(self._taken, symbols):
             # Somebody says that the function is used, and not how it is called.
             return Presumed(certainty=Certainty.OPEN, condition=f"your code uses {shown}", likelihood=_UNREAD)
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
+
+    def _of_unread_symbols(self, symbols: tuple[str, ...], shown: str) -> Presumed:
+        """What code uses that nobody read as that of a run: what nearly all code does with what is listed."""
+        # What code that trains nothing takes from packages, and not what it calls on their objects.
+        owners = (_owner(name) for symbol in symbols for name in names_of(symbol))
+        if self._settings.get(SYMBOLS_KEY) and not any_matches(self._taken, owners):
+            return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
+        if SERVING not in self._engines:
+            library = next((name for name in map(whole_library, symbols) if name in self._packages), None)
+            if library is not None and self._may_import(library):
+                return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {library}, which is listed")
+            nearly = (_NEARLY_ALWAYS[name] for name in self._nearly_always_used)
+            usual = next((text for name, text in nearly if truth_of_use((name,), symbols) is Truth.YES), None)
+            if usual is not None:
+                return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code uses {usual}")
+        if self._ordinary and truth_of_use(self._ordinary, symbols) is Truth.YES:
+            return Presumed(certainty=Certainty.OPEN, condition=f"your code uses {shown}", likelihood=0.5)
+        return Presumed(certainty=Certainty.PRESUMED_NO, feature=shown)
+
+    @cached_property
+    def _unread(self) -> bool:
+        """Was no code read as that of the run?"""
+        return all(setting.presumed for setting in self._settings.get(SYMBOLS_KEY, ()))
+
+    def _called_by_others(self, symbols: tuple[str, ...]) -> str | None:
+        """The first name among some that programs call that train nothing; None if they call none."""
+        met = met_by(self._calls_of_others, symbols) if self._calls_of_others else ()
+        return next((name_of(call) for call in self._calls_of_others if call in met), None)
+
+    @cached_property
+    def _calls_of_others(self) -> tuple[str, ...]:
+        return tuple(filter(is_call, self._called))
+
+    @cached_property
+    def _ordinary(self) -> tuple[str, ...]:
+        """What code uses as often as not that trains with the engines of the run."""
+        return tuple(name for engine in self._engines for name in _ORDINARY_SYMBOLS.get(engine, ()))
 
     def _by_default(self, symbols: tuple[str, ...]) -> tuple[tuple[tuple[str, object], ...], Truth, Location] | None:
         """The options that calls hang on, their defaults, and whether a call with these is what a term asks for."""
@@ -574,9 +589,13 @@ class Presumer:
 
     def _may_import(self, library: str) -> bool:
         """May the run import a package that is listed? A tool that a config is written for imports what it does."""
-        told = [one.value for one in self._settings.get(LIBRARIES_KEY, ())]
+        return not self._settings.get(LIBRARIES_KEY) or library in self._imported_by_tool
+
+    @cached_property
+    def _imported_by_tool(self) -> frozenset[str]:
+        told = (one.value for one in self._settings.get(LIBRARIES_KEY, ()))
         imported = (name for value in told if isinstance(value, tuple) for name in value)
-        return not told or library in (whole_library(f"{name}.*") for name in imported)
+        return frozenset(library for name in imported if (library := whole_library(f"{name}.*")))
 
     @cached_property
     def _with_options(self) -> list[tuple[str, Location]]:
