@@ -55,9 +55,17 @@ class Unset:
     location: Location
 
 
+_VARIABLE = "$"
+
+
+def variable_flag(name: str) -> str:
+    """What stands for a variable of the environment among the flags of options: ``$STEPS``."""
+    return _VARIABLE + name
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchOption:
-    """An option that a command line gives to its program.
+    """An option that a command line gives to its program, or a variable of the environment in which it does so.
 
     Attributes:
         name: with underscores and without dashes at its front; empty for what stands there without an option.
@@ -95,7 +103,7 @@ class DataclassParser:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionDefault:
-    """An argument of a program's call that an option of its command line gives.
+    """An argument of a program's call that an option of its command line, or a variable of its environment, gives.
 
     Attributes:
         flags: the names of the option, with underscores and without dashes: ``("g", "grad_accum")``.
@@ -118,6 +126,11 @@ class OptionDefault:
     loads: bool = False
     task: str | None = None
     assigned: bool = False
+
+    @property
+    def of_environment(self) -> bool:
+        """Is it a variable? A launch that does not set it may inherit it."""
+        return self.flags[0].startswith(_VARIABLE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -573,17 +573,16 @@ def _answer(test: OptionTest, options: Sequence[LaunchOption]) -> bool | None:
 
 def _option_values(option: OptionDefault, launches: Sequence[Sequence[LaunchOption] | None]) -> list[Setting] | None:
     """What an option says over all launches; None if one of them is not known."""
+    default = option.default
+    if not launches or option.of_environment:
+        default = tuple(replace(setting, presumed=setting.value is not None) for setting in default)
     values: dict[Setting, None] = {}
-    for options in launches:
+    for options in launches or ((),):
         if options is None:
             return None
         given = given_option(option, options)
-        values.update(dict.fromkeys(option.default if given is None else settings_of_option(option, given)))
-    return (
-        list(values)
-        if launches
-        else [replace(setting, presumed=setting.value is not None) for setting in option.default]
-    )
+        values.update(dict.fromkeys(default if given is None else settings_of_option(option, given)))
+    return list(values)
 
 
 def _one_process(first: Context, settings: Sequence[Setting]) -> list[Setting]:

@@ -18,7 +18,7 @@ from gradcompat.scanners.code.detectors.ungraded_calls import KERNELS, is_ungrad
 from gradcompat.scanners.code.fallbacks import FUNCTIONS, has_fallback
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_branches import DECIDED, Block, Switch, asked, blocks, switched_by, test_of
-from gradcompat.scanners.code.option_defaults import Option, is_option, named_option
+from gradcompat.scanners.code.option_defaults import Option, is_option, named_option, variable_option
 from gradcompat.scanners.code.regions import ALWAYS, Ways, either, ways_to
 from gradcompat.scanners.code.version_questions import regions
 from gradcompat.scanners.code.walk import Step, taken
@@ -322,7 +322,10 @@ class Findings:
         """The option that gives an argument, by its name where it is read of what a parser returns."""
         if name is not None or step.branch:
             return self.options.get(name or "")
-        return named_option(argument.given, self.names, step.scope)
+        option = named_option(argument.given, self.names, step.scope)
+        return option or (
+            variable_option(argument.given, self.names, step.scope) if argument.value is UNKNOWN else None
+        )
 
     def _is_said(self, known: Known, argument: Argument) -> bool:
         """Is it a field of the Trainer's arguments, passed on to what means the same by it? Its value stands there."""

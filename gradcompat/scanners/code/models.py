@@ -11,7 +11,7 @@ from gradcompat.scanners.code.arguments import Argument
 from gradcompat.scanners.code.calls import LOADING, OF_CONFIG, Known
 from gradcompat.scanners.code.config_lookups import lookup
 from gradcompat.scanners.code.findings import Findings
-from gradcompat.scanners.code.option_defaults import is_option, named_option
+from gradcompat.scanners.code.option_defaults import is_option, named_option, variable_option
 from gradcompat.scanners.code.walk import Step
 from gradcompat.scanners.configs.model_names import model_settings
 from gradcompat.startup.lazy_patterns import lazy_pattern
@@ -134,6 +134,7 @@ def named(found: Findings, step: Step, argument: Argument, task: str | None, *, 
     found.settings += stated
     option = found.options.get(is_option(argument.given, found.names, step.scope) or "")
     option = option or named_option(argument.given, found.names, step.scope)
+    option = option or variable_option(argument.given, found.names, step.scope)
     if option is not None:
         default = tuple(model_settings(option.default, place, task=task)) if isinstance(option.default, str) else stated
         found.defaults.append(

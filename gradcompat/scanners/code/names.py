@@ -53,7 +53,7 @@ _MAX_BINDINGS = 20
 _MAX_ELEMENTS = 1000
 _LARGEST = 1e15
 _LONGEST = 1000
-_CONVERTING: Mapping[str, Callable[..., Any]] = {"int": int, "float": float, "str": str, "max": max, "min": min}
+CONVERTING: Mapping[str, Callable[..., Any]] = {"int": int, "float": float, "str": str, "max": max, "min": min}
 # What these make of an object is of its own kind again.
 _SAME = frozenset(
     {
@@ -771,9 +771,9 @@ class Names:
                 texts = [self._text(part, scope, depth + 1) for part in parts]
                 whole = "".join(text for text in texts if text is not None)
                 return whole if None not in texts and len(whole) <= _LONGEST else UNKNOWN
-            case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if name in _CONVERTING:
+            case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if name in CONVERTING:
                 values = [self.literal(one, scope, depth + 1) for one in given]
-                return _converted(name, values) if self.bindings(name, scope) is None else UNKNOWN
+                return converted(name, values) if self.bindings(name, scope) is None else UNKNOWN
         return UNKNOWN
 
     def _text(self, part: ast.expr, scope: Scope, depth: int) -> str | None:
@@ -882,12 +882,12 @@ def _computed(operator: ast.operator, left: Any, right: Any) -> Any:
     return UNKNOWN
 
 
-def _converted(function: str, values: list[Any]) -> Any:
+def converted(function: str, values: list[Any]) -> Any:
     """What a builtin function makes of literals: ``int("8")``, ``max(1, 32 // 4)``."""
     if not values or any(not isinstance(value, (int, float, str)) for value in values):
         return UNKNOWN
     try:
-        value = _CONVERTING[function](*values)
+        value = CONVERTING[function](*values)
     except (TypeError, ValueError, OverflowError):
         return UNKNOWN
     return value if not isinstance(value, float) or isfinite(value) else UNKNOWN

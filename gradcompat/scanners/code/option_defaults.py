@@ -10,20 +10,23 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from gradcompat.scanners.code.names import PARSING, UNKNOWN, Names, Scope
-from gradcompat.startup.lazy_dataclasses import dataclass
+from gradcompat.model.context import variable_flag
+from gradcompat.scanners.code.names import CONVERTING, PARSING, UNKNOWN, Names, Scope, converted
+from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 # What the result of `parse_args` is called where it is passed on.
 _NAMESPACES = frozenset({"args", "opt", "opts", "options", "flags", "arguments"})
 # What fills a dataclass from the command line and returns it.
 CLIS = frozenset({"tyro.cli", "simple_parsing.parse", "pyrallis.parse", "draccus.parse"})
 _DEEPEST = 8  # of dataclasses that derive from one another
+_GETTING = frozenset({"os.environ.get", "os.getenv"})
+_ENVIRON = "os.environ"
 _SWITCHES = {"store_true": True, "store_false": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of a program's own command line.
+    """One option of a program's own command line, or a variable of the environment that it reads.
 
     Attributes:
         name: the attribute of the parsed options that has its value.
@@ -90,6 +93,38 @@ def named_option(node: ast.expr, names: Names, scope: Scope) -> Option | None:
     if not isinstance(value, ast.expr) or not isinstance(default, (bool, int, float, str)):
         return None
     return Option(node.id, (node.id,), default, value, assigned=True)
+
+
+def variable_option(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> Option | None:
+    """A variable of the environment as an option: ``int(os.environ.get("STEPS", "8"))``, or a name of that value."""
+    if depth >= _DEEPEST:
+        return None
+    match node:
+        case ast.Call(func=ast.Name(id=function), args=[inner], keywords=[]) if function in CONVERTING:
+            option = variable_option(inner, names, scope, depth + 1)
+            return None if option is None else replace(option, default=converted(function, [option.default]))
+        case ast.Call(func=called, args=[ast.Constant(value=str(name)), *rest]) if _GETTING.intersection(
+            names.resolve(called, scope)
+        ):
+            default = rest[0] if rest else next((word.value for word in node.keywords if word.arg == "default"), None)
+            return _variable(name, default or node, names, scope)
+        case ast.Subscript(value=environ, slice=ast.Constant(value=str(name))) if _ENVIRON in names.resolve(
+            environ, scope
+        ):
+            return _variable(name, node, names, scope)
+        case ast.BoolOp(op=ast.Or(), values=[first, last]):
+            option = variable_option(first, names, scope, depth + 1)
+            return None if option is None else _variable(option.name, last, names, scope)
+        case ast.Name(id=alias) if (bound := names.bound_once(alias, scope)) is not None:
+            return variable_option(bound[0], names, bound[1], depth + 1)
+        case ast.Name() | ast.Attribute() | ast.Subscript():
+            source = names.source_of(node, scope)
+            return None if source is None else variable_option(source.node, source.names, source.scope, depth + 1)
+    return None
+
+
+def _variable(name: str, default: ast.expr, names: Names, scope: Scope) -> Option:
+    return Option(name, (variable_flag(name),), names.literal(default, scope), default, names=names)
 
 
 def is_option(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> str | None:

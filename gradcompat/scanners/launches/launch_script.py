@@ -18,7 +18,7 @@ from gradcompat.formats.document import Document
 from gradcompat.formats.shell import HOLE, MOST_STEPS, Command, Heredoc, Trace, Word, commands
 from gradcompat.host.gpu_names import compute_capability, short_wavefronts
 from gradcompat.model.code_use import CodeUse
-from gradcompat.model.context import Context, LaunchOption, Override
+from gradcompat.model.context import Context, LaunchOption, Override, variable_flag
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted, reference
 from gradcompat.scanners import any_config
@@ -274,7 +274,7 @@ def _command(launch: Launch) -> str:
 
 
 def _given_options(script: _Script, launch: Launch) -> tuple[LaunchOption, ...] | None:
-    """The options that a launch gives to its program; None if `$@` or the like may hold others."""
+    """The options and variables that a launch gives to its program; None if `$@` or the like may hold others."""
     if any(HOLE in word.text for word in launch.files):
         return None
     behind = (
@@ -293,6 +293,9 @@ def _given_options(script: _Script, launch: Launch) -> tuple[LaunchOption, ...] 
         found[argument.name] = LaunchOption(
             name=argument.name, value=value, location=place, spelling=script.spelling(argument)
         )
+    for variable, word in launch.environment.items():
+        name, place = variable_flag(variable), script.location(word.place(0))
+        found[name] = LaunchOption(name=name, value=None if HOLE in word.text else word.text, location=place)
     return tuple(found.values())
 
 

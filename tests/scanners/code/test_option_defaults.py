@@ -287,3 +287,49 @@ def test_the_model_comes_from_a_config_that_the_program_loads(tmp_path: Path) ->
     )
     report = gradcompat.check(tmp_path, only=["GC-0007"])
     assert [one.finding.status for one in report.findings] == ["affected"]
+
+
+VARIABLE = """\
+import os
+from transformers import Trainer, TrainingArguments
+{}
+Trainer("m", TrainingArguments("out", gradient_accumulation_steps={})).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "given"),
+    [
+        ("", 'int(os.environ.get("STEPS", "8"))'),
+        ("", 'int(os.getenv("STEPS", default=8))'),
+        ("", 'int(os.environ.get("STEPS") or "8")'),
+        ('STEPS = int(os.environ.get("STEPS", 8))', "STEPS"),
+        ('class CFG:\n    steps = int(os.getenv("STEPS", "8"))', "CFG.steps"),
+    ],
+)
+def test_a_variable_of_the_environment_has_its_default_unless_the_launch_sets_it(kept: str, given: str) -> None:
+    program = VARIABLE.format(kept, given)
+    stated = [one for one in joined(program).settings if one.key == KEY]
+    assert [(one.value, one.presumed) for one in stated] == [(8, True)]
+    assert values(program, "STEPS=4 python train.py\n") == [("run.sh", 1, 4)]
+    assert values(program, "export STEPS=2\npython train.py\n") == [("run.sh", 1, 2)]
+    assert values(program, "STEPS=$1 python train.py\n") == [("run.sh", 1, None)]
+    # The shell that starts the script may have set it.
+    left_out = [one for one in joined(program, "python train.py\n").settings if one.key == KEY]
+    assert [(one.value, one.presumed) for one in left_out] == [(8, True)]
+
+
+def test_a_variable_without_a_default_says_nothing_until_it_is_set() -> None:
+    program = VARIABLE.format("", 'int(os.environ["STEPS"])')
+    assert [value for _, _, value in values(program)] == [None]
+    assert values(program, "STEPS=4 python train.py\n") == [("run.sh", 1, 4)]
+
+
+def test_the_model_may_be_named_by_a_variable() -> None:
+    program = (
+        'import os\nfrom transformers import AutoModelForCausalLM, Trainer\nNAME = os.getenv("MODEL", "Qwen/Qwen3-8B")\n'
+        "Trainer(AutoModelForCausalLM.from_pretrained(NAME)).train()\n"
+    )
+    assert [value for _, _, value in values(program, key="model.name")] == ["Qwen/Qwen3-8B"]
+    launched = values(program, "MODEL=org/Llama-2-7b-hf python train.py\n", key="model.name")
+    assert launched == [("run.sh", 1, "org/Llama-2-7b-hf")]
