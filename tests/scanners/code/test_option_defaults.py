@@ -327,7 +327,8 @@ def test_a_variable_without_a_default_says_nothing_until_it_is_set() -> None:
 
 def test_the_model_may_be_named_by_a_variable() -> None:
     program = (
-        'import os\nfrom transformers import AutoModelForCausalLM, Trainer\nNAME = os.getenv("MODEL", "Qwen/Qwen3-8B")\n'
+        "import os\nfrom transformers import AutoModelForCausalLM, Trainer\n"
+        "NAME = os.getenv('MODEL', 'Qwen/Qwen3-8B')\n"
         "Trainer(AutoModelForCausalLM.from_pretrained(NAME)).train()\n"
     )
     assert [value for _, _, value in values(program, key="model.name")] == ["Qwen/Qwen3-8B"]
