@@ -336,6 +336,9 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     refuses = not _takes_count(methods[0].args)
     if refuses and not _steps_itself(trainer):  # otherwise its own step calls it, as it likes
         found.symbol(_REFUSES_COUNT, methods[0])
+    by_steps = any(divides(inner, "gradient_accumulation_steps") for inner in ast.walk(methods[0]))
+    if by_steps:
+        found.state(step, "training.own_step", True, at=methods[0])
     used: set[str] = set()
     labels = False  # without them nobody counts, and releases from 4.53.0 on divide
     asks = False
@@ -361,7 +364,7 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     found.own_losses.append((found.place(methods[0]), not counts if known else None))
     if any(divides(inner, "num_items_in_batch") for inner in ast.walk(methods[0])):
         found.state(step, "model.uses_num_items_in_batch", True, at=methods[0])
-    elif any(divides(inner, "gradient_accumulation_steps") for inner in ast.walk(methods[0])):
+    elif by_steps:
         # Neither the model divides here nor nobody.
         found.state(step, "model.uses_num_items_in_batch", None, at=methods[0])
     elif refuses:
@@ -494,6 +497,8 @@ def _forward(found: Findings, step: Step, method: ast.FunctionDef, *, refusing: 
     used = {inner.id for inner in ast.walk(method) if isinstance(inner, ast.Name)}
     if "num_items_in_batch" not in named and (rest is None or rest.arg not in used):
         found.state(step, "model.uses_num_items_in_batch", False, at=method)
+    elif any(divides(inner, "num_items_in_batch") for inner in ast.walk(method)):
+        found.state(step, "model.uses_num_items_in_batch", True, at=method)
 
 
 def non_persistent(found: Findings, step: Step, call: ast.Call) -> bool:

@@ -1571,6 +1571,19 @@ def test_a_training_step_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "own"),
+    [
+        ("return super().compute_loss(model, inputs) / self.args.gradient_accumulation_steps", [True]),
+        ("return super().compute_loss(model, inputs, False, num_items_in_batch) / gradient_accumulation_steps", [True]),
+        ("return super().compute_loss(model, inputs)", []),
+    ],
+)
+def test_a_loss_of_the_projects_own_that_divides_by_the_steps(body: str, own: list[bool]) -> None:
+    found = facts(OWN.format(before="", init="pass", body=body))
+    assert [value for _, key, value in found if key == "training.own_step"] == own
+
+
+@pytest.mark.parametrize(
     ("size", "fact"),
     [
         ("STEPS", (2, "training.gradient_accumulation_steps", 4)),
