@@ -2077,6 +2077,32 @@ def test_blocks_of_one_length_have_equally_many_labels(
     assert [one.value for one in context.settings if one.key == "data.unequal_labels" and one.presumed] == expected
 
 
+FILLED = """from transformers import Trainer, {collator}
+def prepare(sample):
+    sample = tokenizer(sample["text"], padding={padding}, truncation=True)
+    sample["labels"] = sample["input_ids"].copy()
+    {more}
+    return sample
+Trainer(model, data_collator={collator}).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("padding", "collator", "more", "expected"),
+    [
+        ("'max_length'", "default_data_collator", "", [False]),
+        ("True", "default_data_collator", "", []),
+        ("'max_length'", "DataCollatorForLanguageModeling", "", []),
+        ("'max_length'", "default_data_collator", "sample['labels'] = masked(sample, -100)", []),
+    ],
+)
+def test_padding_that_counts_makes_equally_many_labels(
+    padding: str, collator: str, more: str, expected: list[bool]
+) -> None:
+    context = of_text(FILLED.format(padding=padding, collator=collator, more=more))
+    assert [one.value for one in context.settings if one.key == "data.unequal_labels" and one.presumed] == expected
+
+
 def test_unsloths_trainer_is_that_of_supervised_training_in_trl() -> None:
     text = (
         "from unsloth import UnslothTrainer, UnslothTrainingArguments\n"
