@@ -135,6 +135,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
                 freeze(found, step, text(target.value), target)
         else:
             found.symbol("torch.nn.Parameter.thawed", target)
+            if is_embeddings(text(target.value)):
+                thaw(found, step, target)
     else:
         made = found.names.type_of(target.value, step.scope) or filled_class(target.value, step.scope, found.names)
         for kind in made:
@@ -172,7 +174,7 @@ def _pad_token(found: Findings, step: Step, name: str, value: ast.expr, literal:
 
 
 def frozen_in_loop(found: Findings, step: Step, loop: ast.For) -> None:
-    """Loops that freeze the embeddings.
+    """Loops that freeze the embeddings, or train them.
 
     ``for p in model.get_input_embeddings().parameters(): p.requires_grad = False``, or over ``named_parameters()``
     with ``if "embed" in name`` around it.
@@ -199,6 +201,8 @@ def frozen_in_loop(found: Findings, step: Step, loop: ast.For) -> None:
                 continue
         if name in changed and literal is False:
             freeze(found, step, written, statement)
+        elif name in changed and literal is True:
+            thaw(found, step, statement)
 
 
 def is_embeddings(written: str) -> bool:
@@ -213,9 +217,17 @@ def freeze(found: Findings, step: Step, written: str, at: ast.AST) -> None:
         found.symbol(_TABLE_ALONE, at)
 
 
+def thaw(found: Findings, step: Step, at: ast.AST) -> None:
+    """The embeddings are trained, as beside an adapter, and what leaves them requires grad."""
+    found.state(step, "training.enable_input_require_grads", True, at=at)
+    found.mentioned.add("make_inputs_require_grad")
+
+
 def _asks(test: ast.expr) -> bool:
-    """``"embed" in name``."""
+    """``"embed" in name``, also beside others: ``"embed" in name or "norm" in name``."""
     match test:
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(map(_asks, values))
         case ast.Compare(left=ast.Constant(value=str(words)), ops=[ast.In()]):
             return is_embeddings(words)
     return False

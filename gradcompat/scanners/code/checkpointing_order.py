@@ -39,9 +39,9 @@ def hooked(found: Findings, end: Step) -> None:
 
 
 def _behind_checkpointing(tree: ast.AST) -> set[ast.AST]:
-    """The calls of the hook that are made whenever checkpointing is asked for, if the model has the method."""
+    """The calls of the hook that are made always or where checkpointing is asked for, if the model has the method."""
     found: set[ast.AST] = set()
-    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    waiting: list[tuple[ast.AST, bool]] = [(tree, True)]
     for node, inside in waiting:
         match node:
             case ast.If(test=test, body=body, orelse=otherwise):
@@ -50,7 +50,7 @@ def _behind_checkpointing(tree: ast.AST) -> set[ast.AST]:
                 waiting += [(one, False) for one in otherwise]
             case ast.Call(func=ast.Attribute(attr=name)) if inside and name == _HOOK:
                 found.add(node)
-            case ast.Expr() | ast.With() | ast.Module():
+            case ast.Expr() | ast.With() | ast.Module() | ast.FunctionDef(name="main" | "train" | "run"):
                 waiting += [(child, inside) for child in ast.iter_child_nodes(node)]
             case _:
                 waiting += [(child, False) for child in ast.iter_child_nodes(node)]

@@ -222,6 +222,12 @@ HOOK = "training.enable_input_require_grads"
 ORDER = "training.checkpointing_before_peft"
 
 
+@pytest.mark.parametrize("module", ["embed_tokens", "wte", "q_proj"])
+def test_an_adapter_of_the_embeddings(module: str) -> None:
+    found = facts(f"import peft\npeft.LoraConfig(target_modules=['v_proj', {module!r}])\n")
+    assert ((2, HOOK, True) in found) is (module != "q_proj")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
@@ -230,6 +236,7 @@ ORDER = "training.checkpointing_before_peft"
         ("if hasattr(model, 'enable_input_require_grads'): pass", "", {}),
         ("", "if training_args.gradient_checkpointing:\n    model.enable_input_require_grads()", {HOOK: True}),
         ("", "if args.bits == 4:\n    model.enable_input_require_grads()", {HOOK: None}),
+        ("", "if hasattr(model, 'enable_input_require_grads'):\n    model.enable_input_require_grads()", {HOOK: True}),
         ("", "if args.gradient_checkpointing:\n    pass\nelse:\n    model.enable_input_require_grads()", {HOOK: None}),
         (
             "",
@@ -249,6 +256,19 @@ ORDER = "training.checkpointing_before_peft"
             {HOOK: True},
         ),
         ("model.get_input_embeddings().register_forward_hook(add_noise)", "", {}),
+        ("", "model.get_input_embeddings().weight.requires_grad = True", {HOOK: True}),
+        ("", "model.get_input_embeddings().requires_grad_(True)", {HOOK: True}),
+        (
+            "",
+            "for name, one in model.named_parameters():\n"
+            "    if 'embed' in name or 'norm' in name:\n        one.requires_grad = True",
+            {HOOK: True},
+        ),
+        (
+            "",
+            "for name, one in model.named_parameters():\n    if 'lora_' in name:\n        one.requires_grad = True",
+            {HOOK: False},
+        ),
         ("from .models import change", "", {}),
         ("model.project_in = lambda x: x.requires_grad_(True)", "", {}),
         ("from somewhere import change", "change(model)", {}),
