@@ -1089,8 +1089,6 @@ USUAL: dict[str, Usual] = {
     ),
     "peft.prepare_model_for_kbit_training": Usual(
         engine="quantisation",
-        without=False,
-        taking="the model is not prepared for training in few bits",
         values=((True, 0.5), (False, 0.5)),
         feature="quantised weights",
         condition="prepare_model_for_kbit_training is called",

@@ -222,6 +222,22 @@ HOOK = "training.enable_input_require_grads"
 ORDER = "training.checkpointing_before_peft"
 
 
+@pytest.mark.parametrize(
+    ("program", "prepared"),
+    [
+        ("model = load('gpt2')\nSFTTrainer(get_peft_model(model, config)).train()", [False]),
+        ("model = load('gpt2')\nSFTTrainer(model, peft_config=config).train()", []),
+        ("model = load('gpt2', load_in_4bit=True)\nSFTTrainer(get_peft_model(model, config)).train()", []),
+    ],
+)
+def test_trl_prepares_no_model_in_full_precision(program: str, prepared: list[bool]) -> None:
+    head = (
+        "from trl import SFTTrainer\nfrom peft import get_peft_model\nfrom transformers import AutoModelForCausalLM\n"
+    )
+    found = facts(head + program.replace("load(", "AutoModelForCausalLM.from_pretrained("))
+    assert [value for _, key, value in found if key == "peft.prepare_model_for_kbit_training"] == prepared
+
+
 @pytest.mark.parametrize("module", ["embed_tokens", "wte", "q_proj"])
 def test_an_adapter_of_the_embeddings(module: str) -> None:
     found = facts(f"import peft\npeft.LoraConfig(target_modules=['v_proj', {module!r}])\n")
