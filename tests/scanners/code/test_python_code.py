@@ -1600,6 +1600,11 @@ def test_a_variable_that_is_set_too_late() -> None:
     assert facts('import os\nimport trl\nos.environ["USE_TF"] = "0"\n') == []
 
 
+def test_the_chat_format_of_trl_pads_with_its_end() -> None:
+    told = facts("from trl import setup_chat_format\nmodel, tokenizer = setup_chat_format(model, tokenizer)\n")
+    assert (2, "data.pad_is_eos", True) in told
+
+
 def test_a_training_step_of_ones_own() -> None:
     head = "from transformers import Trainer\nclass Own(Trainer):\n    def training_step(self, model, inputs):\n"
     assert (3, "training.own_step", True) in facts(f"{head}        return self.compute_loss(model, inputs)\n")
