@@ -87,7 +87,10 @@ KEYS: dict[str, Key] = {
     "training.custom_compute_loss": Key(
         "bool", "a Trainer's compute_loss is overridden, takes num_items_in_batch and leaves it out"
     ),
-    "training.own_step": Key("bool", "a Trainer's training_step is overridden, and does not ask the Trainer's"),
+    "training.own_step": Key(
+        "bool",
+        "a Trainer's training_step is overridden and does not ask the Trainer's, or compute_loss divides by the steps",
+    ),
     "training.lmbda": Key("float", "share of GKD's batches whose answers the student writes itself"),
     "training.temperature": Key("float", "temperature that GRPO and its likes sample completions at"),
     "training.use_vllm": Key("bool", "vLLM samples the completions of GRPO and its likes"),

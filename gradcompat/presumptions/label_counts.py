@@ -17,12 +17,15 @@ LABELS_KEY = "data.unequal_labels"
 _ONE_A_SAMPLE = frozenset({"dpo", "kto", "bco", "ppo", "rloo", "grpo", "reward", "rm", "online_dpo", "xpo", "nash_md"})
 _MASKING = ("training.assistant_only_loss", "training.completion_only_loss")
 # CTC divides each sample by its own length; what reconstructs pictures has equally many pixels, what compares pairs is
-# trained by one comparison a sample, and series have as many steps.
+# trained by one comparison a sample, and series have as many steps. What finds objects has a sum of several losses, of
+# which boxes are counted in some alone, and what segments pictures has equally many pixels.
 _ONE_LABEL = (
     *("ForSequenceClassification", "ForImageClassification", "ForVideoClassification", "ForAudioClassification"),
     *("ForMultipleChoice", "ForQuestionAnswering", "ForNextSentencePrediction", "ForXVector"),
     *("ForCTC", "MAEForPreTraining", "ForMaskedImageModeling"),
     *("CLIPModel", "SiglipModel", "Siglip2Model", "ClapModel", "VisionTextDualEncoderModel"),
+    *("ForObjectDetection", "ForSemanticSegmentation", "ForDepthEstimation"),
+    *("ForInstanceSegmentation", "ForUniversalSegmentation", "ForImageSegmentation"),
     *("ForPrediction", "ForRegression", "ForTimeSeriesClassification"),
 )
 # The classes with a head that a program names: `AutoModelForCausalLM`, `PatchTSTForPrediction`, `CLIPModel`.

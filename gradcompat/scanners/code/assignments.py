@@ -142,6 +142,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
                 freeze(found, step, text(target.value), target)
         else:
             found.symbol("torch.nn.Parameter.thawed", target)
+            if is_embeddings(text(target.value)):
+                thaw(found, step, target)
     else:
         made = found.names.type_of(target.value, step.scope) or filled_class(target.value, step.scope, found.names)
         for kind in made:
@@ -179,7 +181,7 @@ def _pad_token(found: Findings, step: Step, name: str, value: ast.expr, literal:
 
 
 def frozen_in_loop(found: Findings, step: Step, loop: ast.For) -> None:
-    """Loops that freeze the embeddings.
+    """Loops that freeze the embeddings, or train them.
 
     ``for p in model.get_input_embeddings().parameters(): p.requires_grad = False``, or over ``named_parameters()``
     with ``if "embed" in name`` around it.
@@ -206,6 +208,8 @@ def frozen_in_loop(found: Findings, step: Step, loop: ast.For) -> None:
                 continue
         if name in changed and literal is False:
             freeze(found, step, written, statement)
+        elif name in changed and literal is True:
+            thaw(found, step, statement)
 
 
 def is_embeddings(written: str) -> bool:
@@ -220,9 +224,17 @@ def freeze(found: Findings, step: Step, written: str, at: ast.AST) -> None:
         found.symbol(_TABLE_ALONE, at)
 
 
+def thaw(found: Findings, step: Step, at: ast.AST) -> None:
+    """The embeddings are trained, as beside an adapter, and what leaves them requires grad."""
+    found.state(step, "training.enable_input_require_grads", True, at=at)
+    found.mentioned.add("make_inputs_require_grad")
+
+
 def _asks(test: ast.expr) -> bool:
-    """``"embed" in name``."""
+    """``"embed" in name``, also beside others: ``"embed" in name or "norm" in name``."""
     match test:
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(map(_asks, values))
         case ast.Compare(left=ast.Constant(value=str(words)), ops=[ast.In()]):
             return is_embeddings(words)
     return False
@@ -343,6 +355,9 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     refuses = not _takes_count(methods[0].args)
     if refuses and not _steps_itself(trainer):  # otherwise its own step calls it, as it likes
         found.symbol(_REFUSES_COUNT, methods[0])
+    by_steps = any(divides(inner, "gradient_accumulation_steps") for inner in ast.walk(methods[0]))
+    if by_steps:
+        found.state(step, "training.own_step", True, at=methods[0])
     used: set[str] = set()
     labels = False  # without them nobody counts, and releases from 4.53.0 on divide
     asks = False
@@ -368,7 +383,7 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     found.own_losses.append((found.place(methods[0]), not counts if known else None))
     if any(divides(inner, "num_items_in_batch") for inner in ast.walk(methods[0])):
         found.state(step, "model.uses_num_items_in_batch", True, at=methods[0])
-    elif any(divides(inner, "gradient_accumulation_steps") for inner in ast.walk(methods[0])):
+    elif by_steps:
         # Neither the model divides here nor nobody.
         found.state(step, "model.uses_num_items_in_batch", None, at=methods[0])
     elif refuses:
@@ -501,6 +516,8 @@ def _forward(found: Findings, step: Step, method: ast.FunctionDef, *, refusing: 
     used = {inner.id for inner in ast.walk(method) if isinstance(inner, ast.Name)}
     if "num_items_in_batch" not in named and (rest is None or rest.arg not in used):
         found.state(step, "model.uses_num_items_in_batch", False, at=method)
+    elif any(divides(inner, "num_items_in_batch") for inner in ast.walk(method)):
+        found.state(step, "model.uses_num_items_in_batch", True, at=method)
 
 
 def non_persistent(found: Findings, step: Step, call: ast.Call) -> bool:

@@ -17,6 +17,7 @@ from gradcompat.scanners.code.assignments import (
     freeze,
     is_embeddings,
     special_tokens,
+    thaw,
     trained_module,
     variable,
 )
@@ -254,6 +255,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         if argument.name == "modules_to_save":
             found.state(step, "peft.overlapping_modules", _overlap(argument.value), at=argument.node)
         elif argument.name == "target_modules" and isinstance(argument.value, (list, tuple)) and argument.value:
+            if any(is_embeddings(str(one)) for one in argument.value):
+                thaw(found, step, argument.node)  # an adapter of theirs
             found.state(step, "peft.attention_only", are_of_attention(argument.value), at=argument.node)
     if last == "LoraConfig" and given.get("target_modules") is None and all(word.arg for word in call.keywords):
         # What PEFT takes of mixtures of experts are q_proj and v_proj; where it knows no names it stops.
@@ -411,6 +414,8 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         if literals == [False] and is_embeddings(text(called.value)):
             freeze(found, step, text(called.value), call)
         elif literals != [False]:
+            if is_embeddings(text(called.value)):
+                thaw(found, step, call)
             found.mentioned.add("make_inputs_require_grad")  # the hook by hand: `lambda x: x.requires_grad_(True)`
     elif method == "add_special_tokens":
         special_tokens(found, step, call)

@@ -238,6 +238,8 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         f"{name}Config": (Known(_TRL, _ARGUMENTS, states={"training.method": word}, framework="trl"),)
         for name, word in _METHODS.items()
     },
+    # ChatML's <|im_end|> is both of them (0.7.11, 0.11.4, 0.16.1).
+    "setup_chat_format": (Known(_TRL, states={"data.pad_is_eos": True}),),
     # Unsloth's own, for continued pretraining, derive from TRL's.
     "UnslothTrainer": (Known(_UNSLOTH, _TRAINER, states={"training.method": "sft"}, framework="trl", trains=True),),
     "UnslothTrainingArguments": (Known(_UNSLOTH, _ARGUMENTS, states={"training.method": "sft"}, framework="trl"),),

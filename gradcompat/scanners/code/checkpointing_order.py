@@ -15,6 +15,7 @@ HOOKS = frozenset(
     }
 )
 _HOOK = "enable_input_require_grads"
+_QUANTISED = ("BitsAndBytesConfig", "load_in_4bit", "load_in_8bit")  # TRL prepares such a model from 0.20.0 on
 _CHECKPOINTING = frozenset({"gradient_checkpointing", "use_gradient_checkpointing", "activation_checkpointing"})
 
 
@@ -39,9 +40,9 @@ def hooked(found: Findings, end: Step) -> None:
 
 
 def _behind_checkpointing(tree: ast.AST) -> set[ast.AST]:
-    """The calls of the hook that are made whenever checkpointing is asked for, if the model has the method."""
+    """The calls of the hook that are made always or where checkpointing is asked for, if the model has the method."""
     found: set[ast.AST] = set()
-    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    waiting: list[tuple[ast.AST, bool]] = [(tree, True)]
     for node, inside in waiting:
         match node:
             case ast.If(test=test, body=body, orelse=otherwise):
@@ -50,7 +51,7 @@ def _behind_checkpointing(tree: ast.AST) -> set[ast.AST]:
                 waiting += [(one, False) for one in otherwise]
             case ast.Call(func=ast.Attribute(attr=name)) if inside and name == _HOOK:
                 found.add(node)
-            case ast.Expr() | ast.With() | ast.Module():
+            case ast.Expr() | ast.With() | ast.Module() | ast.FunctionDef(name="main" | "train" | "run"):
                 waiting += [(child, inside) for child in ast.iter_child_nodes(node)]
             case _:
                 waiting += [(child, False) for child in ast.iter_child_nodes(node)]
@@ -97,7 +98,8 @@ def absent(found: Findings, end: Step) -> None:
     nowhere mentions the hook on the embeddings, does not set it. Then, and only then, the absence is stated:
     `training.enable_input_require_grads` and `peft.prepare_model_for_kbit_training` are false, and checkpointing
     that only the Trainer's arguments ask for comes after the adapter. TRL, Lightning and unsloth do things to the
-    model of their own, so nothing is said with them.
+    model of their own, so nothing is said with them, but that a model which has its adapter already is not prepared
+    by a program of TRL's.
     """
     changed = found.frozen or (found.wrapping[0].node if found.wrapping else None)
     if changed is None or any(step.branch for step in found.wrapping) or not found.trains or not found.models:
@@ -105,8 +107,13 @@ def absent(found: Findings, end: Step) -> None:
     if found.parts:
         return  # the modules between them may do it
     names = found.names
-    foreign = {"trl", "unsloth"} & names.imported.keys() or {"trl", "lightning"} & found.drivers.keys()
-    if foreign or names.relative or names.stars or names.rewritten or found.hidden:
+    foreign = {"trl", "unsloth"} & names.imported.keys() | {"trl", "lightning"} & found.drivers.keys()
+    if names.relative or names.stars or names.rewritten or found.hidden:
+        return
+    if foreign:
+        said = found.mentioned & HOOKS or any(word in found.document.text for word in _QUANTISED)
+        if foreign == {"trl"} and found.wrapping and not said:
+            found.state(end, "peft.prepare_model_for_kbit_training", False, at=changed)
         return
     if not found.mentioned & HOOKS:
         found.state(end, "training.enable_input_require_grads", False, at=changed)

@@ -74,6 +74,9 @@ _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
 # ``[t[i : i + block_size] for i in range(0, total_length, block_size)]`` and the labels of what it gives.
 _CUT = lazy_pattern(r"\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,")
 _ALL_COUNT = lazy_pattern(r"""\[["']labels["']\]\s*=\s*\w+\[["']input_ids["']\]""")
+_FILLED = lazy_pattern(r"""padding["']?\s*[=:]\s*["']max_length["']""")
+# What leaves out the padding that a text is filled up with.
+_LEAVES_OUT = lazy_pattern(r"-\s*100|DataCollatorFor|ignore_index|masked_fill")
 # Also what may bring one from elsewhere: engines, configs and checkpoints.
 _OTHER_PRECISION = lazy_pattern(
     r"auto_?cast|b?f(?:loat|p)?16|half|amp\b|f(?:loat|p)8|precision|dtype|scaler|deepspeed|accelerat|apex|fabric"
@@ -369,13 +372,17 @@ def _loss(found: Findings) -> None:
 
 
 def _blocks(found: Findings) -> None:
-    """Texts that are cut into blocks of one length, of which every token counts, as run_clm.py of transformers does."""
+    """Texts of one length, of which every token counts.
+
+    They are cut into blocks, as run_clm.py of transformers does, or filled up with padding that is among the labels.
+    """
     driver = found.drivers.get("transformers.Trainer") or found.drivers.get("accelerate")
     if driver is None or found.own_losses or any(one.key == "data.unequal_labels" for one in found.settings):
         return
     text = "\n".join(found.texts)
     masks = "DataCollatorForLanguageModeling" in text and "mlm=False" not in text.replace(" ", "")
-    if _CUT.search(text) and _ALL_COUNT.search(text) and not masks and "-100" not in text:
+    cut = _CUT.search(text) and not masks and "-100" not in text
+    if (cut or (_FILLED.search(text) and not _LEAVES_OUT.search(text))) and _ALL_COUNT.search(text):
         found.settings.append(Setting(key="data.unequal_labels", value=False, location=driver, presumed=True))
 
 

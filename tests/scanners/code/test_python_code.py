@@ -223,6 +223,28 @@ ORDER = "training.checkpointing_before_peft"
 
 
 @pytest.mark.parametrize(
+    ("program", "prepared"),
+    [
+        ("model = load('gpt2')\nSFTTrainer(get_peft_model(model, config)).train()", [False]),
+        ("model = load('gpt2')\nSFTTrainer(model, peft_config=config).train()", []),
+        ("model = load('gpt2', load_in_4bit=True)\nSFTTrainer(get_peft_model(model, config)).train()", []),
+    ],
+)
+def test_trl_prepares_no_model_in_full_precision(program: str, prepared: list[bool]) -> None:
+    head = (
+        "from trl import SFTTrainer\nfrom peft import get_peft_model\nfrom transformers import AutoModelForCausalLM\n"
+    )
+    found = facts(head + program.replace("load(", "AutoModelForCausalLM.from_pretrained("))
+    assert [value for _, key, value in found if key == "peft.prepare_model_for_kbit_training"] == prepared
+
+
+@pytest.mark.parametrize("module", ["embed_tokens", "wte", "q_proj"])
+def test_an_adapter_of_the_embeddings(module: str) -> None:
+    found = facts(f"import peft\npeft.LoraConfig(target_modules=['v_proj', {module!r}])\n")
+    assert ((2, HOOK, True) in found) is (module != "q_proj")
+
+
+@pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
         ("", "", {HOOK: False}),
@@ -230,6 +252,7 @@ ORDER = "training.checkpointing_before_peft"
         ("if hasattr(model, 'enable_input_require_grads'): pass", "", {}),
         ("", "if training_args.gradient_checkpointing:\n    model.enable_input_require_grads()", {HOOK: True}),
         ("", "if args.bits == 4:\n    model.enable_input_require_grads()", {HOOK: None}),
+        ("", "if hasattr(model, 'enable_input_require_grads'):\n    model.enable_input_require_grads()", {HOOK: True}),
         ("", "if args.gradient_checkpointing:\n    pass\nelse:\n    model.enable_input_require_grads()", {HOOK: None}),
         (
             "",
@@ -249,6 +272,19 @@ ORDER = "training.checkpointing_before_peft"
             {HOOK: True},
         ),
         ("model.get_input_embeddings().register_forward_hook(add_noise)", "", {}),
+        ("", "model.get_input_embeddings().weight.requires_grad = True", {HOOK: True}),
+        ("", "model.get_input_embeddings().requires_grad_(True)", {HOOK: True}),
+        (
+            "",
+            "for name, one in model.named_parameters():\n"
+            "    if 'embed' in name or 'norm' in name:\n        one.requires_grad = True",
+            {HOOK: True},
+        ),
+        (
+            "",
+            "for name, one in model.named_parameters():\n    if 'lora_' in name:\n        one.requires_grad = True",
+            {HOOK: False},
+        ),
         ("from .models import change", "", {}),
         ("model.project_in = lambda x: x.requires_grad_(True)", "", {}),
         ("from somewhere import change", "change(model)", {}),
@@ -1564,10 +1600,28 @@ def test_a_variable_that_is_set_too_late() -> None:
     assert facts('import os\nimport trl\nos.environ["USE_TF"] = "0"\n') == []
 
 
+def test_the_chat_format_of_trl_pads_with_its_end() -> None:
+    told = facts("from trl import setup_chat_format\nmodel, tokenizer = setup_chat_format(model, tokenizer)\n")
+    assert (2, "data.pad_is_eos", True) in told
+
+
 def test_a_training_step_of_ones_own() -> None:
     head = "from transformers import Trainer\nclass Own(Trainer):\n    def training_step(self, model, inputs):\n"
     assert (3, "training.own_step", True) in facts(f"{head}        return self.compute_loss(model, inputs)\n")
     assert facts(f"{head}        return super().training_step(model, inputs)\n") == []
+
+
+@pytest.mark.parametrize(
+    ("body", "own"),
+    [
+        ("return super().compute_loss(model, inputs) / self.args.gradient_accumulation_steps", [True]),
+        ("return super().compute_loss(model, inputs, False, num_items_in_batch) / gradient_accumulation_steps", [True]),
+        ("return super().compute_loss(model, inputs)", []),
+    ],
+)
+def test_a_loss_of_the_projects_own_that_divides_by_the_steps(body: str, own: list[bool]) -> None:
+    found = facts(OWN.format(before="", init="pass", body=body))
+    assert [value for _, key, value in found if key == "training.own_step"] == own
 
 
 @pytest.mark.parametrize(
@@ -2061,6 +2115,32 @@ def test_blocks_of_one_length_have_equally_many_labels(
     collator: str, given: str, labels: str, expected: list[bool]
 ) -> None:
     context = of_text(BLOCKS.format(collator=collator, given=given, labels=labels))
+    assert [one.value for one in context.settings if one.key == "data.unequal_labels" and one.presumed] == expected
+
+
+FILLED = """from transformers import Trainer, {collator}
+def prepare(sample):
+    sample = tokenizer(sample["text"], padding={padding}, truncation=True)
+    sample["labels"] = sample["input_ids"].copy()
+    {more}
+    return sample
+Trainer(model, data_collator={collator}).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("padding", "collator", "more", "expected"),
+    [
+        ("'max_length'", "default_data_collator", "", [False]),
+        ("True", "default_data_collator", "", []),
+        ("'max_length'", "DataCollatorForLanguageModeling", "", []),
+        ("'max_length'", "default_data_collator", "sample['labels'] = masked(sample, -100)", []),
+    ],
+)
+def test_padding_that_counts_makes_equally_many_labels(
+    padding: str, collator: str, more: str, expected: list[bool]
+) -> None:
+    context = of_text(FILLED.format(padding=padding, collator=collator, more=more))
     assert [one.value for one in context.settings if one.key == "data.unequal_labels" and one.presumed] == expected
 
 
