@@ -22,6 +22,7 @@ from gradcompat.scanners.launches.environment_variables import VARIABLES, said_b
 # The embeddings of tokens. Those of positions and of images are others, and a teacher's are not those of the model.
 _EMBEDDINGS = re.compile(r"embed|\bwte\b")
 _OTHERS = re.compile(r"posit|\bwpe\b|patch|vis(?:ion|ual)|image|audio|teacher|\bref_|reference|reward")
+_ALL_PARAMETERS = re.compile(r"\w+\.(?:named_)?parameters\(\)")
 # The table of tokens alone, and models that add trained positions or images to it: their first layer gets a gradient.
 _TABLE = re.compile(r"get_input_embeddings|embed_tokens|word_embeddings|\bwte\b")
 _ADD_TO_IT = re.compile(r"gpt-?2|bert|electra|\bopt-|bart|pegasus|whisper|clip|bloom|llava|-vl\b|VLFor", re.IGNORECASE)
@@ -199,6 +200,32 @@ def frozen_in_loop(found: Findings, step: Step, loop: ast.For) -> None:
                 continue
         if name in changed and literal is False:
             freeze(found, step, written, statement)
+
+
+def thaws_embeddings(loop: ast.For) -> bool:
+    """Does a loop make the embeddings train, so that what enters the layers has a gradient, as by the hook?
+
+    ``for n, p in model.named_parameters(): if "embed" in n: p.requires_grad = True``, or over all parameters.
+    """
+    written = text(loop.iter)
+    if not _ALL_PARAMETERS.fullmatch(written) and not _EMBEDDINGS.search(written):
+        return False
+    asked = [inner for one in loop.body if isinstance(one, ast.If) and _asks_for(one.test) for inner in one.body]
+    for statement in (*loop.body, *asked):
+        match statement:
+            case ast.Assign(targets=[ast.Attribute(attr="requires_grad")], value=ast.Constant(value=True)):
+                return True
+    return False
+
+
+def _asks_for(test: ast.expr) -> bool:
+    """``"embed" in name or "head" in name``, whichever embeddings they are."""
+    match test:
+        case ast.BoolOp(op=ast.Or(), values=parts):
+            return any(map(_asks_for, parts))
+        case ast.Compare(left=ast.Constant(value=str(words)), ops=[ast.In()]):
+            return _EMBEDDINGS.search(words) is not None
+    return False
 
 
 def is_embeddings(written: str) -> bool:

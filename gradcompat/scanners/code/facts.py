@@ -15,7 +15,15 @@ from functools import lru_cache
 from gradcompat.formats.document import Document
 from gradcompat.scanners.code.alike_branches import agreed
 from gradcompat.scanners.code.arguments import Place
-from gradcompat.scanners.code.assignments import assigned, defined, frozen_in_loop, non_persistent, unties, variable
+from gradcompat.scanners.code.assignments import (
+    assigned,
+    defined,
+    frozen_in_loop,
+    non_persistent,
+    thaws_embeddings,
+    unties,
+    variable,
+)
 from gradcompat.scanners.code.call_settings import read_call
 from gradcompat.scanners.code.checkpointing_order import HOOKS, order
 from gradcompat.scanners.code.command_options import read_options, read_switches
@@ -196,6 +204,8 @@ def _gathered(
                     found.models.add(name)
             case ast.For():
                 frozen_in_loop(found, step, node)
+                if thaws_embeddings(node):
+                    found.mentioned.add("make_inputs_require_grad")
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 defined(found, step, node)
             case ast.Constant(value=str(words)) if words in HOOKS or words == "loss":
