@@ -249,7 +249,11 @@ ORDER = "training.checkpointing_before_peft"
             {HOOK: True},
         ),
         ("model.get_input_embeddings().register_forward_hook(add_noise)", "", {}),
-        ("for n, p in model.named_parameters():\n    if 'embed' in n or 'head' in n:\n        p.requires_grad = True", "", {}),
+        (
+            "for n, p in model.named_parameters():\n    if 'embed' in n or 'head' in n:\n        p.requires_grad = True",
+            "",
+            {},
+        ),
         ("for p in model.parameters():\n    p.requires_grad = True", "", {}),
         ("for p in model.embeddings.parameters():\n    p.requires_grad = True", "", {}),
         (
@@ -2330,6 +2334,16 @@ def test_the_only_call_that_makes_the_driver_of_the_loop(calls: str, steps: list
     context = of_text(f"from accelerate import Accelerator\n{calls}a.backward(loss)\noptimizer.step()\n")
     key = "training.gradient_accumulation_steps"
     assert [one.value for one in context.settings if one.key == key] == steps
+
+
+@pytest.mark.parametrize(("value", "expected"), [("False", False), ("args.reentrant", None)])
+def test_checkpointing_that_is_put_in_the_place_of_the_usual_one(value: str, expected: bool | None) -> None:
+    context = of_text(
+        "import functools\nimport torch\nimport transformers.modeling_utils as utils\n"
+        f"utils.checkpoint = functools.partial(utils.checkpoint, use_reentrant={value})\n"
+        "model.gradient_checkpointing_enable()\nx.backward()\ntorch.optim.SGD(p).step()\n"
+    )
+    assert [one.value for one in context.settings if one.key == "training.use_reentrant"] == [expected]
 
 
 def test_how_activations_are_recomputed_where_they_are() -> None:
