@@ -220,6 +220,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             found.lookups.append(ConfigLookup(path=path, tool=name))
     for key, stated in one.states.items() if call not in found.optional_calls else ():
         found.state(step, key, stated)
+    if "deepspeed.zero_optimization.stage" in given and not any("offload" in one for one in given):
+        found.state(step, "deepspeed.offload_optimizer", "none")
     if name == "deepspeed.initialize":
         for key, left in _left_to_engine(given):
             found.state(step, key, left)

@@ -18,6 +18,7 @@ COMPLETED = frozenset({"prompt", "completion"})
 # The key or the type of a picture, and what reads one; `images, videos = process_vision_info(messages)` is none.
 _PICTURES = re.compile(r"""["'](?:images?|image_url|pixel_values|image_grid_thw)["']|\bPIL\b|images=(?!\w+\b(?!\())""")
 _END = re.compile(r"eos(?:_tok(?:en)?)?", re.IGNORECASE)  # EOS_TOKEN = tokenizer.eos_token
+_WRITTEN_ENDS = ("</s>", "<|endoftext|>", "<|end_of_text|>")  # the token itself, as Llama, GPT-2 and Llama 3 have it
 _CONVERSATION = re.compile(r"messages|conversations?|turns|chat")  # what is a list of messages, or a part of one
 
 
@@ -101,7 +102,7 @@ def read_ending(found: Findings, step: Step, text: ast.JoinedStr | ast.BinOp, go
     if id(text) in going_on:
         return
     match text:
-        case ast.JoinedStr(values=[_, *_, ast.FormattedValue(value=last)]):
+        case ast.JoinedStr(values=[_, *_, ast.FormattedValue(value=last) | (ast.Constant() as last)]):
             pass
         case ast.BinOp(op=ast.Add(), right=last):
             pass
@@ -139,6 +140,8 @@ def _is_end(node: ast.expr) -> bool:
             return True
         case ast.Name(id=name):
             return _END.fullmatch(name) is not None
+        case ast.Constant(value=str(words)):
+            return words.rstrip().endswith(_WRITTEN_ENDS)
     return False
 
 
