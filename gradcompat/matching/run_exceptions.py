@@ -21,6 +21,7 @@ from gradcompat.presumptions.replaced import (
     REPLACED,
     RETURNED_LOSS_KEY,
 )
+from gradcompat.requirements.versions import ALL
 from gradcompat.terms.class_facts import MODEL_KEY
 from gradcompat.terms.symbol_patterns import met_by, name_of, truth_of_use
 from gradcompat.terms.term_keys import GUARDED_KEY, key_of
@@ -55,8 +56,11 @@ def _own_step(combination: Combination, issue: Issue, view: View) -> Iterator[Ve
     asked = {term.key: term for term in combination.terms if isinstance(term, SettingTerm)}
     own = [setting for setting in view.stated(OWN_STEP_KEY) if setting.value is True]
     methods = view.stated(METHOD_KEY)
-    # A record that asks for the method is about the trainers of that method.
-    if not own and METHOD_KEY not in asked and all(setting.value in DIVIDED_BY_STEPS for setting in methods):
+    # A record that asks for the method is about the trainers of that method. What releases of DeepSpeed do to the
+    # gradients stands behind the step, however that divides.
+    behind = any(term.name == "deepspeed" and term.versions != ALL for term in combination.packages)
+    counts = METHOD_KEY not in asked and not behind
+    if not own and counts and all(setting.value in DIVIDED_BY_STEPS for setting in methods):
         own = [*methods]
     # A record that lists classes counts on what they say themselves, which a run may take back.
     refused = view.stated(FORWARD_KEY)

@@ -10,7 +10,8 @@ list (``dims[0]``, ``dims[-1]``), and these functions:
 * ``isinstance(a, int)``, also ``float``, ``str``, ``list``: a value of this type that can be read; a bool is no int;
 * ``len(a)``, ``min(a)``, ``max(a)``;
 * ``like(a, "yolov8*.pt")``: a text that fits one of the patterns, as in a shell and whatever the case; one that cannot
-  be read fits none, and a path whose end alone can be read those that ask for no more.
+  be read fits none, and a path whose end alone can be read those that ask for no more. A list fits where one of its
+  texts does.
 
 Words in braces stand for one another in the name: ``torch.optim.{Adam,AdamW}() if capturable``.
 
@@ -173,9 +174,8 @@ class _Arguments:
                 value, wanted = self._value(one), [str(ast.literal_eval(pattern)).lower() for pattern in patterns]
                 if value == _HIDDEN:
                     return Truth.UNKNOWN
-                if isinstance(value, Ending):
-                    return Truth.of(any(_asks_for_end(each, value.text.lower()) for each in wanted))
-                return Truth.of(isinstance(value, str) and any(matches(value.lower(), each) for each in wanted))
+                texts = value if isinstance(value, list) else [value]
+                return Truth.of(any(_fits(text, each) for text in texts for each in wanted))
         value = self._value(node)
         return Truth.UNKNOWN if isinstance(value, Unread) else Truth.of(bool(value))
 
@@ -247,6 +247,12 @@ class _Arguments:
             return Truth.of(_ORDERS[type(operator)](left, right))
         except TypeError:
             return Truth.NO
+
+
+def _fits(value: Any, pattern: str) -> bool:
+    if isinstance(value, Ending):
+        return _asks_for_end(pattern, value.text.lower())
+    return isinstance(value, str) and matches(value.lower(), pattern)
 
 
 def _asks_for_end(pattern: str, end: str) -> bool:

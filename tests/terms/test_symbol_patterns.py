@@ -64,6 +64,8 @@ YES, UNKNOWN, NO = Truth.YES, Truth.UNKNOWN, Truth.NO
         ("a.f() if like(x, 'yolov8*.pt')", "a.f(x=_ending('.pt', 1))", NO),
         ("a.f() if x is None", "a.f(x=_ending('.pt', 1))", NO),
         ("a.f() if x == y", "a.f(x=_ending('.pt', 1), y=_ending('.pt', 2))", YES),
+        ("a.f() if like(x, '*embed*')", "a.f(x=['head', 'embeddings', name])", YES),
+        ("a.f() if like(x, '*embed*')", "a.f(x=['head', name])", NO),
         ("a.f() if like(x['k'], 'flash*')", "a.f(x={'k': 'flash_2'})", YES),
         ("a.f() if like(x['k'], 'flash*')", "a.f(x={'other': 'flash_2'})", NO),
         ("a.f() if x['k']", "a.f(x={'k': chosen})", YES),

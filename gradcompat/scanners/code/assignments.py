@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from gradcompat.scanners.code.arguments import argument, arguments, pairs
@@ -23,6 +23,7 @@ from gradcompat.startup.lazy_patterns import lazy_pattern
 # The embeddings of tokens. Those of positions and of images are others, and a teacher's are not those of the model.
 _EMBEDDINGS = lazy_pattern(r"embed|\bwte\b")
 _OTHERS = lazy_pattern(r"posit|\bwpe\b|patch|vis(?:ion|ual)|image|audio|teacher|\bref_|reference|reward")
+_ALL_PARAMETERS = lazy_pattern(r"\w+\.(?:named_)?parameters\(\)")
 # The table of tokens alone, and models that add trained positions or images to it: their first layer gets a gradient.
 _TABLE = lazy_pattern(r"get_input_embeddings|embed_tokens|word_embeddings|\bwte\b")
 _ADD_TO_IT = lazy_pattern(
@@ -184,32 +185,44 @@ def frozen_in_loop(found: Findings, step: Step, loop: ast.For) -> None:
     """Loops that freeze the embeddings, or train them.
 
     ``for p in model.get_input_embeddings().parameters(): p.requires_grad = False``, or over ``named_parameters()``
-    with ``if "embed" in name`` around it.
+    with ``if "embed" in name`` around it. Where all parameters train, or embeddings of pictures, what enters the layers
+    may have a gradient.
     """
     written = text(loop.iter)
-    if is_embeddings(written):
-        statements = loop.body
-    elif written.endswith("named_parameters()") and not _OTHERS.search(written):
-        asked = [one for one in loop.body if isinstance(one, ast.If) and _asks(one.test)]
-        statements = [inner for one in asked for inner in one.body]
-        written = " ".join(ast.unparse(one.test) for one in asked)
-    else:
-        return
+    asked = [one for one in loop.body if isinstance(one, ast.If)] if written.endswith("named_parameters()") else []
+    named = [one for one in asked if _asks(one.test, is_embeddings)] if not _OTHERS.search(written) else []
+    all_of_them = loop.body if is_embeddings(written) else [inner for one in named for inner in one.body]
+    words = written if is_embeddings(written) else " ".join(ast.unparse(one.test) for one in named)
+    for statement, literal in _switched(found, step, loop, all_of_them):
+        if literal is False:
+            freeze(found, step, words, statement)
+        elif literal is True:
+            thaw(found, step, statement)
+    others = [inner for one in asked if _asks(one.test, _speaks_of_embeddings) for inner in one.body]
+    if _ALL_PARAMETERS.fullmatch(written) or _speaks_of_embeddings(written):
+        others += loop.body
+    if any(literal is True for _, literal in _switched(found, step, loop, others)):
+        found.mentioned.add("make_inputs_require_grad")
+
+
+def _switched(
+    found: Findings, step: Step, loop: ast.For, statements: Sequence[ast.stmt]
+) -> Iterator[tuple[ast.stmt, Any]]:
+    """The statements that switch the gradient of what a loop goes over, and to what."""
     changed = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
     for statement in statements:
         match statement:
-            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=name), attr="requires_grad")], value=value):
-                literal = found.names.literal(value, step.scope)
-            case ast.Expr(
-                value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="requires_grad_"), args=[value])
-            ):
-                literal = found.names.literal(value, step.scope)
-            case _:
-                continue
-        if name in changed and literal is False:
-            freeze(found, step, written, statement)
-        elif name in changed and literal is True:
-            thaw(found, step, statement)
+            case (
+                ast.Assign(targets=[ast.Attribute(value=ast.Name(id=name), attr="requires_grad")], value=value)
+                | ast.Expr(
+                    value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="requires_grad_"), args=[value])
+                )
+            ) if name in changed:
+                yield statement, found.names.literal(value, step.scope)
+
+
+def _speaks_of_embeddings(written: str) -> bool:
+    return _EMBEDDINGS.search(written) is not None
 
 
 def is_embeddings(written: str) -> bool:
@@ -230,13 +243,13 @@ def thaw(found: Findings, step: Step, at: ast.AST) -> None:
     found.mentioned.add("make_inputs_require_grad")
 
 
-def _asks(test: ast.expr) -> bool:
+def _asks(test: ast.expr, wanted: Callable[[str], bool]) -> bool:
     """``"embed" in name``, also beside others: ``"embed" in name or "norm" in name``."""
     match test:
         case ast.BoolOp(op=ast.Or(), values=values):
-            return any(map(_asks, values))
+            return any(_asks(one, wanted) for one in values)
         case ast.Compare(left=ast.Constant(value=str(words)), ops=[ast.In()]):
-            return is_embeddings(words)
+            return wanted(words)
     return False
 
 

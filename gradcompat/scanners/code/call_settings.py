@@ -101,8 +101,21 @@ def read_call(found: Findings, step: Step, call: ast.Call) -> None:
         found.hidden = True
 
 
+def _checkpointing_of_its_own(found: Findings, step: Step, call: ast.Call) -> None:
+    """``functools.partial(torch.utils.checkpoint.checkpoint, use_reentrant=False)``, for layers to take."""
+    if any(name.endswith(".checkpoint") for name in found.names.resolve(call.args[0], step.scope)):
+        for keyword in call.keywords:
+            if keyword.arg == "use_reentrant":
+                literal = found.names.literal(keyword.value, step.scope)
+                found.state(
+                    step, "training.use_reentrant", literal if isinstance(literal, bool) else None, at=keyword.value
+                )
+
+
 def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     head, _, last = name.rpartition(".")
+    if name == "functools.partial" and call.args:
+        _checkpointing_of_its_own(found, step, call)
     if last == "PipelineModule" and gets_float_loss(call, found.names, step.scope):
         found.symbol("deepspeed.PipelineModule.float_loss", call)
     if name == "deepspeed.initialize" and clears_gradients(call, found.names):
@@ -208,6 +221,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             found.lookups.append(ConfigLookup(path=path, tool=name))
     for key, stated in one.states.items() if call not in found.optional_calls else ():
         found.state(step, key, stated)
+    if "deepspeed.zero_optimization.stage" in given and not any("offload" in one for one in given):
+        found.state(step, "deepspeed.offload_optimizer", "none")
     if name == "deepspeed.initialize":
         for key, left in _left_to_engine(given):
             found.state(step, key, left)

@@ -345,7 +345,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
                 "num_steps": Feed("training.gradient_accumulation_steps"),
                 "sync_each_batch": Feed("distributed.sync_each_batch"),
             },
-            ("num_steps",),
+            ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch"),
         ),
     ),
     "DeepSpeedPlugin": (

@@ -14,7 +14,14 @@ from functools import lru_cache
 from gradcompat.formats.document import Document
 from gradcompat.scanners.code.alike_branches import agreed
 from gradcompat.scanners.code.arguments import Place
-from gradcompat.scanners.code.assignments import assigned, defined, frozen_in_loop, non_persistent, unties, variable
+from gradcompat.scanners.code.assignments import (
+    assigned,
+    defined,
+    frozen_in_loop,
+    non_persistent,
+    unties,
+    variable,
+)
 from gradcompat.scanners.code.call_settings import read_call
 from gradcompat.scanners.code.checkpointing_order import HOOKS, order
 from gradcompat.scanners.code.command_options import read_options, read_switches

@@ -21,6 +21,7 @@ _PICTURES = lazy_pattern(
     r"""["'](?:images?|image_url|pixel_values|image_grid_thw)["']|\bPIL\b|images=(?!\w+\b(?!\())"""
 )
 _END = lazy_pattern(r"eos(?:_tok(?:en)?)?", re.IGNORECASE)  # EOS_TOKEN = tokenizer.eos_token
+_WRITTEN_ENDS = ("</s>", "<|endoftext|>", "<|end_of_text|>")  # the token itself, as Llama, GPT-2 and Llama 3 have it
 _CONVERSATION = lazy_pattern(r"messages|conversations?|turns|chat")  # what is a list of messages, or a part of one
 
 
@@ -104,7 +105,7 @@ def read_ending(found: Findings, step: Step, text: ast.JoinedStr | ast.BinOp, go
     if id(text) in going_on:
         return
     match text:
-        case ast.JoinedStr(values=[_, *_, ast.FormattedValue(value=last)]):
+        case ast.JoinedStr(values=[_, *_, ast.FormattedValue(value=last) | (ast.Constant() as last)]):
             pass
         case ast.BinOp(op=ast.Add(), right=last):
             pass
@@ -142,6 +143,8 @@ def _is_end(node: ast.expr) -> bool:
             return True
         case ast.Name(id=name):
             return _END.fullmatch(name) is not None
+        case ast.Constant(value=str(words)):
+            return words.rstrip().endswith(_WRITTEN_ENDS)
     return False
 
 

@@ -193,7 +193,18 @@ _FAMILIES = (
         "DFineForObjectDetection",
         r"dfine[-_](?:nano|small|medium|x?large|[nsmlx])[-_](?:coco|obj365|obj2coco(?:[-_]e25)?)",
     ),
-    ("ViTForImageClassification", r"vit-(?:base|large|huge)-patch(?:14|16|32)-(?:224|384)(?:-in21k)?"),
+    (
+        "ViTForImageClassification",
+        r"vit-(?:base|large|huge)-patch(?:14|16|32)-(?:224|384)(?:-in21k)?|deit-(?:tiny|small|base)-patch16-(?:224|384)",
+    ),
+    ("SwinForImageClassification", r"swin-(?:tiny|small|base|large)-patch4-window(?:7|12)-(?:224|384)(?:-in22k)?"),
+    (
+        "Swinv2ForImageClassification",
+        r"swinv2-(?:tiny|small|base|large)-patch4-window(?:8|12|16|12to(?:16|24))-(?:192|256|192to(?:256|384))"
+        r"(?:-22k(?:to1k-ft)?)?",
+    ),
+    ("BeitForImageClassification", r"beit-(?:base|large)-patch16-(?:224|384|512)(?:-pt22k-ft22k)?"),
+    ("ASTForAudioClassification", r"ast-finetuned-(?:audioset-\d+-\d+-0\.\d+|speech-commands)"),
     (
         "BertForMaskedLM",
         r"bert-(?:base|large)-(?:un)?cased(?:-whole-word-masking)?|bert-base-(?:multilingual-(?:un)?cased|chinese)",
@@ -206,6 +217,8 @@ _FAMILIES = (
     ("ModernBertForMaskedLM", r"modernbert-(?:base|large)"),
     ("DebertaV2ForMaskedLM", r"m?deberta-v3-(?:xsmall|small|base|large)|deberta-v2-xx?large"),
     # Those whose class is that of the body; the last are those of sentence-transformers.
+    ("Dinov2WithRegistersModel", r"dinov2-with-registers-(?:small|base|large|giant)"),
+    ("Dinov2Model", r"dinov2-(?:small|base|large|giant)"),
     ("LiltModel", r"lilt-(?:roberta-en|infoxlm|xlm-roberta)-base|lilt-only-base"),
     (
         "BertModel",
@@ -247,7 +260,9 @@ _WITHOUT_EYE = {
     for family in ("Qwen3_5", "Qwen3_5Moe", "Mllama", "Llama4", "Emu3")
 }
 # Heads that a program puts on a model that is published with another.
-_HEADS = frozenset({"SequenceClassification", "TokenClassification", "QuestionAnswering", "MultipleChoice"})
+_HEADS = frozenset(
+    {"SequenceClassification", "TokenClassification", "QuestionAnswering", "MultipleChoice", "ImageClassification"}
+)
 # What trainers and the hub's cache put below the folder that has the name.
 _PART_OF_MODEL = lazy_pattern(
     r"(?:checkpoint|global_step|step|epoch)[-_]?\d+|snapshots|[0-9a-f]{40}|main|final|latest|last|best|hf|original",
@@ -341,7 +356,7 @@ def model_settings(
 def _headed(classes: tuple[str, ...], task: str) -> tuple[str, ...] | None:
     """The classes with the head for a task: LlamaForSequenceClassification; none that is known without any."""
     if task == BODY:
-        heads = ("ForCausalLM", "ForMaskedLM", "LMHeadModel")
+        heads = ("ForCausalLM", "ForMaskedLM", "LMHeadModel", "ForImageClassification", "ForAudioClassification")
         return tuple(
             next((name.removesuffix(head) + "Model" for head in heads if name.endswith(head)), name) for name in classes
         )

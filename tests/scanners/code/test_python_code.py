@@ -285,6 +285,20 @@ def test_an_adapter_of_the_embeddings(module: str) -> None:
             "for name, one in model.named_parameters():\n    if 'lora_' in name:\n        one.requires_grad = True",
             {HOOK: False},
         ),
+        (
+            "for n, p in model.named_parameters():\n"
+            "    if 'embed' in n or 'head' in n:\n        p.requires_grad = True",
+            "",
+            {HOOK: True},
+        ),
+        ("for p in model.parameters():\n    p.requires_grad = True", "", {}),
+        ("for p in model.embeddings.parameters():\n    p.requires_grad = True", "", {HOOK: True}),
+        (
+            "for n, p in model.named_parameters():\n    if 'lora' in n:\n        p.requires_grad = True",
+            "",
+            {HOOK: False},
+        ),
+        ("for p in model.head.parameters():\n    p.requires_grad = True", "", {HOOK: False}),
         ("from .models import change", "", {}),
         ("model.project_in = lambda x: x.requires_grad_(True)", "", {}),
         ("from somewhere import change", "change(model)", {}),
@@ -1890,6 +1904,10 @@ def test_a_prompt_of_messages_without_a_completion() -> None:
         ("fmt.format(sample) + EOS_TOKEN", True),
         ("""f"{sample['q']} {sample['a']}{tokenizer.eos_token}\"""", True),
         ("""f"{tokenizer.eos_token}{sample['a']}\"""", False),
+        ("""f"[INST] {sample['q']} [/INST] {sample['a']} </s>\"""", True),
+        ("""sample['q'] + sample['a'] + '<|endoftext|>\\n'""", True),
+        ("""f"<s>{sample['q']}</s>{sample['a']}\"""", False),
+        ("""sample['q'] + '</s>' + sample['a']""", False),
         ('f"{tokenizer.eos_token}"', False),
         ("tokenizer.eos_token + sample", False),
         ('sample["a"] + end', False),
@@ -2401,6 +2419,16 @@ def test_the_only_call_that_makes_the_driver_of_the_loop(calls: str, steps: list
     context = of_text(f"from accelerate import Accelerator\n{calls}a.backward(loss)\noptimizer.step()\n")
     key = "training.gradient_accumulation_steps"
     assert [one.value for one in context.settings if one.key == key] == steps
+
+
+@pytest.mark.parametrize(("value", "expected"), [("False", False), ("args.reentrant", None)])
+def test_checkpointing_that_is_put_in_the_place_of_the_usual_one(value: str, expected: bool | None) -> None:
+    context = of_text(
+        "import functools\nimport torch\nimport transformers.modeling_utils as utils\n"
+        f"utils.checkpoint = functools.partial(utils.checkpoint, use_reentrant={value})\n"
+        "model.gradient_checkpointing_enable()\nx.backward()\ntorch.optim.SGD(p).step()\n"
+    )
+    assert [one.value for one in context.settings if one.key == "training.use_reentrant"] == [expected]
 
 
 def test_how_activations_are_recomputed_where_they_are() -> None:
