@@ -1074,6 +1074,10 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("model.architecture", ("VisionEncoderDecoderModel",)), ("model.name", "some/ocr")],
         ),
         (
+            "from transformers import VisionEncoderDecoderModel as M\nM.from_encoder_decoder_pretrained('a', 'b')",
+            [("model.architecture", ("VisionEncoderDecoderModel",))],
+        ),
+        (
             "from transformers import Trainer\nTrainer(model, compute_loss_func=mine)",
             [
                 ("model.uses_num_items_in_batch", None),
