@@ -116,6 +116,7 @@ _IN_WORDS = {
     "from_pretrained.wrapped": "an adapter that is loaded into a model which has one",
     "get_peft_model.float": "an adapted model that is made float32",
     "from_pretrained.float": "a loaded model that is made float32",
+    "of_settled_dtype": "a model from a configuration whose dtype the program chooses",
     "of_saved": "{} of what was saved before",
     "get_peft_model_state_dict.as_state_dict": "a state_dict of the adapter alone",
     "scheduler.of_all_processes": "a schedule whose steps are multiplied by the processes",

@@ -42,6 +42,7 @@ from gradcompat.scanners.code.detectors.own_zeroing import clears_gradients
 from gradcompat.scanners.code.detectors.pipeline_losses import gets_float_loss
 from gradcompat.scanners.code.detectors.pooled_losses import POOLING, ways_of_use
 from gradcompat.scanners.code.detectors.ranker_weights import TRAINER, trains_float_ranker
+from gradcompat.scanners.code.detectors.settled_dtypes import MAKERS, SETTLED, settles_dtype
 from gradcompat.scanners.code.detectors.trained_adapters import (
     gets_frozen_adapter,
     gets_merged_model,
@@ -122,6 +123,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.symbol("deepspeed.initialize.zero_grad", call)
     if last in ("get_peft_model", "from_pretrained") and makes_float(call, found.names):
         found.symbol(f"{name}.float", call)
+    if last in MAKERS and settles_dtype(call, found.names, step.scope):
+        found.symbol(f"{name}.{SETTLED}", call)
     if last == LOSS and is_averaged(call, found.names):
         found.symbol(f"{name}.averaged", call)
     if last == CONVERSION and freezes_later(call, found.names):

@@ -22,6 +22,7 @@ _CLASS = lazy_pattern(
     r"|MultipleChoice|CTC|SpeechSeq2Seq|\w*Classification|\w*Segmentation|\w*Detection|MaskedImageModeling))"
     r"|(?:Vision|Speech)?EncoderDecoderModel"
 )
+_PIECES = "from_encoder_decoder_pretrained"  # VisionEncoderDecoderModel's, of two models
 _HOMES = ("transformers.", "fla.models.")
 _UNSLOTH = frozenset({"FastLanguageModel", "FastModel", "FastVisionModel", "FastLlamaModel"})
 _LOADERS = _UNSLOTH | {"AutoLigerKernelForCausalLM"}
@@ -50,7 +51,7 @@ def makes_model(name: str) -> bool:
         return (
             _AUTO.fullmatch(owner) is not None or is_model(head) or owner in _LOADERS or owner.startswith("PeftModel")
         )
-    return last == "get_peft_model" or is_model(name)
+    return last == "get_peft_model" or is_model(name) or (last == _PIECES and is_model(head))
 
 
 def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
@@ -67,6 +68,9 @@ def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.feed(step, Known(frozenset(), OF_CONFIG), found.arguments(step, call))
         return
     owner = head.rpartition(".")[2]
+    if last == _PIECES and is_model(head):
+        found.state(always, "model.architecture", (owner,))
+        return
     auto = _AUTO.fullmatch(owner)
     if last not in ("from_pretrained", "from_config") or not (auto or is_model(head) or owner in _LOADERS):
         return

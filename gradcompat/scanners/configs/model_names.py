@@ -81,6 +81,11 @@ _FAMILIES = (
     ("Phi4MMForCausalLM", r"phi-4-multimodal"),
     ("FuyuForCausalLM", r"fuyu-8b"),
     ("GitForCausalLM", r"git-(?:base|large)(?:-(?:coco|textcaps|vqav2|textvqa|vatex|msrvtt-qa|r(?:-coco)?))?"),
+    (
+        "VisionEncoderDecoderModel",
+        r"donut-base(?:-finetuned-(?:cord-v[12]\w*|docvqa|rvlcdip|zhtrainticket))?|nougat-(?:small|base)"
+        r"|trocr-(?:small|base|large)-(?:stage1|handwritten|printed|str)|vit-gpt2-image-captioning",
+    ),
     ("Qwen3_5MoeForConditionalGeneration", r"qwen3\.5-SIZE-a\d+b"),
     ("Qwen3_5ForConditionalGeneration", r"qwen3\.5-SIZE"),
     ("MoonshineForConditionalGeneration", r"moonshine-(?:tiny|base)"),

@@ -19,6 +19,11 @@ from gradcompat.vocabulary import KEYS
 from tests.scanners.scanned import stated
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "scanners" / "python"
+# Two tokenizers, one of which a trainer gets.
+TOKENIZERS = (
+    "from transformers import AutoTokenizer\ntokenizer = AutoTokenizer.from_pretrained('a')\n"
+    "other = AutoTokenizer.from_pretrained('b')\nFoo(processing_class=tokenizer)\n"
+)
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -936,6 +941,9 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ("tokenizer.pad_token = tokenizer.eos_token", [("data.pad_is_eos", True)]),
         ("tokenizer.pad_token = '<pad>'", [("data.pad_is_eos", False)]),
         ("tokenizer.pad_token = '<|endoftext|>'", [("data.pad_is_eos", None)]),
+        (f"{TOKENIZERS}other.pad_token = other.eos_token", []),
+        (f"{TOKENIZERS}tokenizer.pad_token = tokenizer.eos_token", [("data.pad_is_eos", True)]),
+        (f"{TOKENIZERS}Collator(tokenizer=other)\nother.pad_token = other.eos_token", [("data.pad_is_eos", True)]),
         ("model.config.pad_token_id = tokenizer.pad_token_id", []),
         ("model.config.pad_token_id = tokenizer.eos_token_id", []),
         ("model.generation_config.pad_token_id = tokenizer.eos_token_id", []),
@@ -1114,6 +1122,10 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         (
             "from transformers import VisionEncoderDecoderModel as M\nM.from_pretrained('some/ocr')",
             [("model.architecture", ("VisionEncoderDecoderModel",)), ("model.name", "some/ocr")],
+        ),
+        (
+            "from transformers import VisionEncoderDecoderModel as M\nM.from_encoder_decoder_pretrained('a', 'b')",
+            [("model.architecture", ("VisionEncoderDecoderModel",))],
         ),
         (
             "from transformers import Trainer\nTrainer(model, compute_loss_func=mine)",

@@ -27,6 +27,7 @@ KNOWN = {
     "LlavaForConditionalGeneration": "llava-hf/llava-1.5-7b-hf",
     "LlavaNextForConditionalGeneration": "llava-hf/llava-v1.6-mistral-7b-hf llava-hf/llama3-llava-next-8b-hf",
     "LlavaNextVideoForConditionalGeneration": "llava-hf/LLaVA-NeXT-Video-7B-hf",
+    "VisionEncoderDecoderModel": "naver-clova-ix/donut-base-finetuned-cord-v2 microsoft/trocr-base-handwritten",
     "LlavaOnevisionForConditionalGeneration": "llava-hf/llava-onevision-qwen2-7b-ov-hf",
     "VideoLlavaForConditionalGeneration": "LanguageBind/Video-LLaVA-7B-hf",
     "LlavaLlamaForCausalLM": "liuhaotian/llava-v1.5-7b",

@@ -88,13 +88,19 @@ def _unprepared(statements: Iterable[ast.stmt]) -> ast.AST | None:
 def _of_all_processes(statements: Iterable[ast.stmt]) -> ast.AST | None:
     """The first schedule that is given a number of steps into which ``accelerator.num_processes`` goes."""
     nodes = nodes_in(*statements)
-    if not any(isinstance(node, ast.Attribute) and node.attr == _PROCESSES for node in nodes):
+    if not any(map(_is_number_of_processes, nodes)):
         return None
     told: dict[str, list[ast.expr]] = {}
+    functions = {node.name: node.args.args for node in nodes if isinstance(node, ast.FunctionDef)}
     for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
                 told.setdefault(ast.unparse(target), []).append(value)
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=words) if name in functions:
+                for parameter, value in zip(functions[name], args, strict=False):
+                    told.setdefault(parameter.arg, []).append(value)
+                for word in words:
+                    told.setdefault(word.arg or "", []).append(word.value)
     for node in nodes:
         if isinstance(node, ast.Call) and SCHEDULE.search(called_name(node)):
             given = [one for one in (*node.args, *(word.value for word in node.keywords)) if _counts(one, told)]
@@ -143,11 +149,24 @@ def _counts(value: ast.expr, told: Mapping[str, list[ast.expr]], depth: int = 0)
     for node in ast.walk(value):
         match node:
             case ast.BinOp(op=ast.Mult(), left=left, right=right):
-                if any(isinstance(side, ast.Attribute) and side.attr == _PROCESSES for side in (left, right)):
+                sides = (other for side in (left, right) for other in (side, *told.get(ast.unparse(side), ())))
+                if any(map(_is_number_of_processes, sides)):
                     return True
             case ast.Name() | ast.Attribute() if depth < _DEEPEST and _OF_STEPS.search(ast.unparse(node)):
                 if any(_counts(one, told, depth + 1) for one in told.get(ast.unparse(node), ())):
                     return True
+    return False
+
+
+def _is_number_of_processes(node: ast.AST) -> bool:
+    """``accelerator.num_processes``, ``dist.get_world_size()``, ``int(os.environ["WORLD_SIZE"])``."""
+    match node:
+        case ast.Attribute(attr="num_processes" | "world_size"):
+            return True
+        case ast.Call(func=ast.Attribute(attr="get_world_size") | ast.Name(id="get_world_size")):
+            return True
+        case ast.Call(func=ast.Name(id="int"), args=[ast.Subscript(slice=key) | ast.Call(args=[key, *_])]):
+            return isinstance(key, ast.Constant) and key.value == "WORLD_SIZE"
     return False
 
 

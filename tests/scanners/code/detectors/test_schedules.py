@@ -190,13 +190,18 @@ def test_a_warm_up_that_is_made_behind_the_restarts(text: str, found: bool) -> N
             ["scheduler.of_all_processes", "scheduler.of_whole_loader"],
         ),
         ("LinearLR(optimizer, total_iters=self.warmup)", ["scheduler.of_all_processes"]),
+        ("get_scheduler('cosine', optimizer, 10, 100 * dist.get_world_size())", ["scheduler.of_all_processes"]),
+        ("get_scheduler('cosine', optimizer, 10, 100 * int(os.environ['WORLD_SIZE']))", ["scheduler.of_all_processes"]),
+        ("get_scheduler('cosine', optimizer, 10, 100 * world)", ["scheduler.of_all_processes"]),
         ("get_scheduler('cosine', optimizer, 10, 100)", []),
+        ("get_scheduler('cosine', optimizer, 10, 100 * int(os.environ['EPOCHS']))", []),
         ("get_scheduler('cosine', optimizer, 10, batches)", ["scheduler.of_whole_loader"]),
     ],
 )
 def test_a_schedule_whose_steps_count_the_processes(made: str, found: list[str]) -> None:
     text = f"""
         samples = size * accelerator.num_processes
+        world = int(os.environ.get("WORLD_SIZE", 1))
         batches = len(loader)
         total = epochs * accelerator.num_processes
         steps = total * batches
@@ -207,6 +212,18 @@ def test_a_schedule_whose_steps_count_the_processes(made: str, found: list[str])
         loader, scheduler = accelerator.prepare(loader, scheduler)
     """
     assert names(text) == found
+
+
+@pytest.mark.parametrize(("given", "told"), [("accelerator.num_processes", True), ("2", False)])
+def test_a_function_that_is_told_the_number_of_processes(given: str, told: bool) -> None:
+    text = f"""
+        def make(optimizer, steps, factor):
+            return LinearLR(optimizer, total_iters=steps * factor)
+        scheduler = make(optimizer, 100, {given})
+        size = 4 * accelerator.num_processes
+        optimizer, scheduler = accelerator.prepare(optimizer, scheduler)
+    """
+    assert ("scheduler.of_all_processes" in names(text)) is told
 
 
 @pytest.mark.parametrize(
