@@ -732,6 +732,9 @@ def test_a_stream_that_nothing_shuffles(body: str, streaming: bool | None, shuff
         ("loader = DataLoader(ds, **options)", None),
         ("import torchdata.stateful_dataloader as s\nloader = s.StatefulDataLoader(ds, num_workers=2)", 2),
         ("loader = DataLoader(ds, 8, True, None, None, 4)", None),
+        ("import monai\nloader = monai.data.DataLoader(ds, batch_size=2, num_workers=4)", 4),
+        ("from monai.data import DataLoader\nloader = DataLoader(ds, batch_size=2)", 0),
+        ("from monai.data import DataLoader\nloader = DataLoader(ds, 4)", None),
         ("from transformers import Trainer\nTrainer(model).train()\nval = DataLoader(held, num_workers=4)", None),
     ],
 )
