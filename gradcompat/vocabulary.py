@@ -241,6 +241,7 @@ KEYS: dict[str, Key] = {
     "data.padding_side": Key("str", "where shorter samples of a batch are filled up: left or right"),
     "data.ends_with_eos": Key("bool", "samples end with the end-of-sequence token before a trainer sees them"),
     "data.turn_end_named": Key("bool", "the token that ends a turn of a conversation is named: eot_tokens of axolotl"),
+    "data.chat_template": Key("str", "name of the chat template of axolotl's own that conversations go through"),
     "data.eos_closes_answers_alone": Key(
         "bool", "axolotl trains chosen turns of a chat template with the end-of-sequence token behind answers alone"
     ),

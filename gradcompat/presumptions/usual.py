@@ -1320,6 +1320,12 @@ USUAL: dict[str, Usual] = {
         feature="axolotl's chat_template without eot_tokens",
         reason="few tools look for that token by themselves",
     ),
+    "data.chat_template": Usual(
+        values=(("tokenizer_default", 1.0),),
+        taking="conversations go through the tokenizer's own chat template",
+        feature="a chat template of axolotl's own",
+        reason="the default of axolotl",
+    ),
     "data.eos_closes_answers_alone": Usual(
         values=((False, 1.0),),
         taking="each turn that axolotl trains ends with the end-of-sequence token",

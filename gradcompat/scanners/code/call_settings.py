@@ -56,8 +56,11 @@ from gradcompat.scanners.code.optimizer_calls import read_optimizer
 from gradcompat.scanners.code.own_loops import TRAINERS, is_method_of
 from gradcompat.scanners.code.syntax import argument_of
 from gradcompat.scanners.code.walk import Step, text
-from gradcompat.scanners.configs.deepspeed import SIZES
+from gradcompat.scanners.configs.deepspeed import OF_TRAINER, SIZES
 from gradcompat.terms.defaults import TRAIN
+
+# `auto` in a mapping of DeepSpeed leaves these to the arguments that it stands among.
+_LEFT_TO_ARGUMENTS = frozenset(f"deepspeed.{name}" for name in OF_TRAINER)
 
 _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "deepspeed_config", "fsdp_config"})
 
@@ -214,6 +217,10 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.state(step, "precision.mode", None)
     if given.get("limit_val_batches", 1) in (0, 0.0):  # no validation at all
         arguments = [argument for argument in arguments if argument.name != "val_check_interval"]
+    if any(name.startswith("deepspeed.") for name in given):  # a mapping among the arguments of a Trainer
+        arguments = [one for one in arguments if one.value != "auto" or one.name not in _LEFT_TO_ARGUMENTS]
+        if given.get("deepspeed.gradient_accumulation_steps") == "auto":
+            found.state(step, "deepspeed.same_accumulation", True)
     if given.get("gradient_clip_algorithm", "norm") != "norm":
         arguments = [argument for argument in arguments if argument.name != "gradient_clip_val"]
     # How activations are recomputed is said by the call that does it, and by no other way through the program.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.code.arguments import Argument
 from gradcompat.scanners.code.calls import LOADER, LOADERS, STATEFUL_LOADERS
-from gradcompat.scanners.code.findings import Findings
+from gradcompat.scanners.code.findings import Called, Findings
 from gradcompat.scanners.code.names import UNKNOWN, Names
 from gradcompat.scanners.code.object_history import called_name
 from gradcompat.scanners.code.option_defaults import is_option, named_option
@@ -17,7 +17,9 @@ from gradcompat.scanners.code.walk import Step
 
 # Who trains in a loop of the program's own, or in one that recomputes nothing by itself.
 LOOPS_OF_ITS_OWN = ("torch", "accelerate", "lightning")
-_LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS})
+# MONAI's takes the workers before all else behind its dataset.
+_OF_MONAI = frozenset({"monai.data.DataLoader", "monai.data.dataloader.DataLoader"})
+_LOADERS = frozenset({"torch.utils.data.DataLoader", *STATEFUL_LOADERS, *_OF_MONAI})
 _BEFORE_SHUFFLE = 2  # dataset and batch_size
 _BEFORE_WORKERS = 5  # dataset, batch_size, shuffle, sampler and batch_sampler come before num_workers
 
@@ -111,13 +113,18 @@ def _of_loaders(found: Findings, count: Callable[[ast.Call], int | None], *, alo
     if not found.is_driven_by(*LOOPS_OF_ITS_OWN):
         return None
     everything = (found, *found.parts)
-    calls = [(one, call.node) for one in everything for call in one.called if _LOADERS.issuperset(call.names)]
-    given = [count(call) for _, call in calls]
+    calls = [(one, call) for one in everything for call in one.called if _LOADERS.issuperset(call.names)]
+    given = [None if _is_counted_otherwise(call) else count(call.node) for _, call in calls]
     counts = [one for one in given if one is not None]
     if not counts or len(counts) != len(given) or (min(counts) <= 1 and max(counts) != alone):
         return None
     owner, least = calls[counts.index(min(counts))]
-    return min(counts), owner.place(least)
+    return min(counts), owner.place(least.node)
+
+
+def _is_counted_otherwise(call: Called) -> bool:
+    """Has MONAI's loader its workers where torch's has the size of a batch?"""
+    return len(call.node.args) > 1 and not _OF_MONAI.isdisjoint(call.names)
 
 
 def _batch(call: ast.Call) -> int | None:

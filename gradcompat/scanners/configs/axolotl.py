@@ -167,6 +167,10 @@ def scan(document: Document) -> Context:
     if named is not None:
         place = key_places(config)["datasets"]
         settings.append(Setting(key="data.turn_end_named", value=named, location=place))
+    template = _template(config)
+    if template is not None:
+        place = key_places(config)["datasets"]
+        settings.append(Setting(key="data.chat_template", value=template, location=place))
     closed = _closes_answers_alone(config)
     if closed is not None:
         place = key_places(config)["datasets"]
@@ -216,6 +220,15 @@ def _names_turn_end(config: Config) -> bool | None:
     ):
         return None  # which may end a turn with any token
     return None if {"special_tokens", "tokens"} & config.top.keys() else False
+
+
+def _template(config: Config) -> str | None:
+    """The chat template that all conversations of a config go through, whose labels its strategy makes."""
+    if config.top.get("rl") or config.top.get("processor_type"):
+        return None
+    rows = [row for row in rows_of(config, "datasets") if str(row.get("type")).startswith("chat_template")]
+    named = {str(row.get("chat_template") or config.top.get("chat_template") or _TOKENIZERS) for row in rows}
+    return named.pop() if len(named) == 1 else None
 
 
 def _closes_answers_alone(config: Config) -> bool | None:

@@ -82,7 +82,7 @@ _OWN = (
     *("zero_force_ds_cpu_optimizer", "wall_clock_breakdown", "steps_per_print", "seq_parallel_communication_data_type"),
 )
 # What `auto` leaves to the arguments of the Trainer, as a file does that says nothing; the engine has no such word.
-_OF_TRAINER = frozenset(
+OF_TRAINER = frozenset(
     {
         *("train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "bf16.enabled", "fp16.enabled"),
         *("bfloat16.enabled", "optimizer.params.weight_decay"),
@@ -134,7 +134,7 @@ def scan(document: Document) -> Context:
     if is_yaml or not _is_deepspeed(config):
         raise Unrecognised("is not a DeepSpeed config", path=document.path)
     config = replace(config, entries=tuple(entry for entry in config.entries if entry.name in ENGINE_FEEDS))
-    said = (entry for entry in config.entries if entry.value != "auto" or entry.name not in _OF_TRAINER)
+    said = (entry for entry in config.entries if entry.value != "auto" or entry.name not in OF_TRAINER)
     own = replace(config, entries=tuple(said))
     settings, skipped = stated(own, ENGINE_FEEDS, _SWITCHES)
     return Context(

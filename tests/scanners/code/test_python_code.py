@@ -787,6 +787,9 @@ def test_a_stream_that_nothing_shuffles(body: str, streaming: bool | None, shuff
         ("loader = DataLoader(ds, **options)", None),
         ("import torchdata.stateful_dataloader as s\nloader = s.StatefulDataLoader(ds, num_workers=2)", 2),
         ("loader = DataLoader(ds, 8, True, None, None, 4)", None),
+        ("import monai\nloader = monai.data.DataLoader(ds, batch_size=2, num_workers=4)", 4),
+        ("from monai.data import DataLoader\nloader = DataLoader(ds, batch_size=2)", 0),
+        ("from monai.data import DataLoader\nloader = DataLoader(ds, 4)", None),
         ("from transformers import Trainer\nTrainer(model).train()\nval = DataLoader(held, num_workers=4)", None),
     ],
 )
@@ -1438,6 +1441,24 @@ def test_deepspeeds_plugin_accumulates_as_the_accelerator_does_or_not(
     text = "from accelerate import Accelerator, DeepSpeedPlugin\n"
     text += f"p = DeepSpeedPlugin({plugin})\nAccelerator(deepspeed_plugin=p, {whole})\n"
     assert [one.value for one in of_text(text).settings if one.key == "deepspeed.same_accumulation"] == alike
+
+
+def test_what_a_mapping_of_deepspeed_leaves_to_the_arguments_is_said_by_them() -> None:
+    text = (
+        "from transformers import TrainingArguments\n"
+        "DS = {'zero_optimization': {'stage': 0}, 'gradient_accumulation_steps': 'auto', 'bf16': {'enabled': 'auto'}}\n"
+        "TrainingArguments('out', gradient_accumulation_steps=8, bf16=True, deepspeed=DS)\n"
+    )
+    said = {(key, value) for _, key, value in facts(text)}
+    assert {("training.gradient_accumulation_steps", 8), ("precision.mode", "bf16")} <= said
+    assert ("deepspeed.same_accumulation", True) in said
+    assert not {one for one in said if one[0].startswith(("training.gradient_acc", "precision.")) and one[1] is None}
+    # Where the arguments leave it out, or the program makes the engine, nothing is known of the number.
+    assert "training.gradient_accumulation_steps" not in {
+        key for _, key, _ in facts(text.replace("gradient_accumulation_steps=8, ", ""))
+    }
+    engine = "import deepspeed\ndeepspeed.initialize(config={'gradient_accumulation_steps': 'auto'})\n"
+    assert [value for _, key, value in facts(engine) if key == "training.gradient_accumulation_steps"] == [None]
 
 
 @pytest.mark.parametrize(

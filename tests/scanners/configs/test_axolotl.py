@@ -186,3 +186,24 @@ def test_a_template_that_closes_answers_alone(text: str, closed: bool | None) ->
     model = "" if text.startswith("base_model") else "base_model: x\n"
     document = Document(path="a.yml", text=f"{model}sequence_len: 512\nmicro_batch_size: 1\n{text}\n")
     assert stated(axolotl.scan(document)).get("data.eos_closes_answers_alone") is closed
+
+
+@pytest.mark.parametrize(
+    ("rest", "template"),
+    [
+        ("chat_template: chatml\ndatasets: [{path: a, type: chat_template}]", "chatml"),
+        ("datasets: [{path: a, type: chat_template, chat_template: llama3}]", "llama3"),
+        ("datasets: [{path: a, type: chat_template}]", "tokenizer_default"),
+        ("chat_template: chatml\ndatasets: [{path: a, type: chat_template, chat_template: llama3}]", "llama3"),
+        (
+            "chat_template: chatml\n"
+            "datasets: [{path: a, type: chat_template, chat_template: llama3}, {path: b, type: chat_template}]",
+            None,
+        ),
+        ("chat_template: chatml\ndatasets: [{path: a, type: alpaca}]", None),
+        ("chat_template: chatml\nrl: dpo\ndatasets: [{path: a, type: chat_template.default}]", None),
+    ],
+)
+def test_the_template_that_conversations_go_through(rest: str, template: str | None) -> None:
+    document = Document("a.yml", f"base_model: m\nmicro_batch_size: 1\nsequence_len: 512\n{rest}\n")
+    assert stated(axolotl.scan(document)).get("data.chat_template") == template
