@@ -62,6 +62,8 @@ _WITHOUT_BRANCH: dict[str, SettingValue] = {
     "quantization.bits": 16,
     "peft.prepare_model_for_kbit_training": False,
 }
+# What a program makes once, in one of its branches or in another.
+_ONE_OF = frozenset({"optimizer.name", "optimizer.library"})
 # Methods by which a loop or a trainer, of whichever library, goes on.
 _STEPS = frozenset(
     {
@@ -494,22 +496,37 @@ def _taken(
     options take no branch that adds adapters or quantises has presumably none, although it could.
     """
     without: dict[str, Location] = {}
+    made = {branch.stated: branch.own for branch in program.branches if branch.stated.key in _ONE_OF}
     for branch in program.branches:
         answers = {None if options is None else _answer(branch.test, options) for options in launches or ((),)}
         if len(answers) != 1 or None in answers or branch.stated not in settings:
             continue
         index = settings.index(branch.stated)
+        if branch.stated.value is not None and not launches:
+            continue  # what one variable or another stands for, each by an option: the run has one of them
         if answers == {True}:
             presumed = not launches and branch.own.value is not None
             settings[index] = replace(branch.own, presumed=presumed or branch.own.presumed)
         elif launches:
             del settings[index]
             without.setdefault(branch.stated.key, branch.stated.location)
+    for key in _ONE_OF & {one.key for one in made}:
+        _one_of(key, settings, made)
     left = without.keys() & _WITHOUT_BRANCH.keys() - {setting.key for setting in settings}
     settings += [
         Setting(key=key, value=_WITHOUT_BRANCH[key], location=without[key], presumed=True) for key in sorted(left)
     ]
     return settings
+
+
+def _one_of(key: str, settings: list[Setting], made: Mapping[Setting, Setting]) -> None:
+    """Of what its branches make a run has one, where each is read; a single branch may be passed over."""
+    ours = [index for index, setting in enumerate(settings) if setting.key == key]
+    told = [made.get(settings[index], settings[index]) for index in ours]
+    unsaid = any(settings[index].value is None for index in ours)
+    if len(ours) > 1 and unsaid and all(one.value is not None for one in told):
+        for index, one in zip(ours, told, strict=True):
+            settings[index] = replace(one, presumed=False)
 
 
 def _unused(

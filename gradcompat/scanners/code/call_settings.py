@@ -81,6 +81,7 @@ def read_call(found: Findings, step: Step, call: ast.Call) -> None:
     names = found.names.resolve(call.func, step.scope) or tuple(found.names.bases(call.func, step.scope))
     if names:
         found.called.append(Called(names, call))
+    outer = step
     if len(names) > 1:
         step = step._replace(branch=True)  # imported from one place or from the other
     for keyword in call.keywords:
@@ -94,6 +95,8 @@ def read_call(found: Findings, step: Step, call: ast.Call) -> None:
         found.refers_to.append(config)
     if names:
         _function(found, step, call, names[0])
+        read_optimizer(found, outer, call, names)
+        loaded(found, step, call, names[0])
     if isinstance(call.func, ast.Attribute):
         _method(found, step, call, call.func)
     if not any(known(name) for name in names) and not _seen_through(found, call, names, step.scope):
@@ -153,8 +156,6 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.wrapping.append(step)
         if wraps_adapter(call, found.names, step.scope):
             found.symbol(f"{name}.wrapped", call)
-    read_optimizer(found, step, call, name)
-    loaded(found, step, call, name)
 
 
 def _compiled(found: Findings, step: Step, call: ast.Call) -> None:
