@@ -60,7 +60,7 @@ class LeftOut:
         """The frameworks of which it is true.
 
         Args:
-            plain: TRL's trainer is given the arguments of transformers, whose defaults are handed on as if they were said.
+            plain: TRL's trainer is given the arguments of transformers, whose defaults it takes as if they were said.
         """
         if not plain or not isinstance(self.default, Argument):
             return frozenset(self.frameworks)

@@ -71,6 +71,7 @@ _STEPS = frozenset(
         *("call", "check_call", "system", "Popen", "launch", "spawn"),  # or another program does
     }
 )
+_OWN_PROCESSES = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})  # of what is read
 # What a training leaves beside the model that it has trained.
 _LEFT_BEHIND = frozenset({"hf-model", "hf-adapter", "hf-trainer-state"})
 
@@ -200,7 +201,8 @@ def _trains_nothing(launch: Context, named: Sequence[Context]) -> bool:
     if launch.kind != _LAUNCH or not launch.targets or len(programs) != len(launch.targets):
         return False
     symbols = [one.value for program in programs for one in program.settings if one.key == SYMBOLS_KEY]
-    words = {name.rpartition(".")[2] for value in symbols if isinstance(value, tuple) for name in value}
+    names = {name for value in symbols if isinstance(value, tuple) for name in value} - _OWN_PROCESSES
+    words = {name.rpartition(".")[2] for name in names}
     return bool(symbols) and None not in symbols and not any(one.run for one in programs) and words.isdisjoint(_STEPS)
 
 
@@ -382,6 +384,8 @@ def _chooses(override: Override, groups: set[str]) -> bool:
 def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, Sequence[int]]) -> list[int]:
     """Which of the files a context names: by the path from its own folder, or by the end of the path.
 
+    A program that a script starts, and that does not lie there, is the only one of its name.
+
     Args:
         context: the one that names others.
         contexts: all of them.
@@ -394,6 +398,8 @@ def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, S
         alike = called.get(wanted.name, ())
         exact = [index for index in alike if _same(contexts[index].source, here / wanted)]
         ending = [index for index in alike if is_meant(wanted, PurePosixPath(contexts[index].source))]
+        if not ending and reference in context.targets:
+            ending = list(alike)
         # A path that fits several files names none of them for sure.
         for index in exact or (ending if len(ending) == 1 else []):
             if contexts[index] is not context and index not in found:
