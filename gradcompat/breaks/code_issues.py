@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 from packaging.version import Version
@@ -374,10 +375,22 @@ def _options(name: str, table: ReleaseTable, version: Version, beside: Beside) -
 
 
 def _missing(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:
-    """The releases in which the use fails; what the oldest that was read does not have yet, no older one has."""
+    """The releases in which the use fails; what the oldest that was read does not have yet, no older one has.
+
+    What the releases around some lack of which it is not certain, as of those without wheels, these lack as well.
+    """
     absent = [
         is_missing(use, table, version, beside) or _lacks_callable(use, table, version) for version in table.versions
     ]
+    if use.kind in ("import", "attribute"):
+        certain = [
+            number
+            for number, version in enumerate(table.versions)
+            if absent[number] or is_there(use, table, version, beside)
+        ]
+        for before, behind in pairwise(certain):
+            if absent[before] and absent[behind]:
+                absent[before:behind] = [True] * (behind - before)
     missing = ranges_of(list(map(str, table.versions)), absent.__getitem__)
     return missing | VersionSet.parse(f"<{table.versions[0]}") if absent[0] else missing
 
