@@ -16,6 +16,7 @@ from gradcompat.scanners.code.detectors.added_layers import BASE, layers_of
 from gradcompat.scanners.code.detectors.lent_state import is_put_back
 from gradcompat.scanners.code.detectors.own_compilation import runs_model
 from gradcompat.scanners.code.findings import Findings
+from gradcompat.scanners.code.named_definitions import is_named
 from gradcompat.scanners.code.names import UNKNOWN
 from gradcompat.scanners.code.walk import Step, text
 from gradcompat.scanners.launches.environment_variables import VARIABLES, said_by
@@ -254,7 +255,9 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
         found.lightning_module = found.lightning_module or found.place(node)
     if any(name.partition(".")[0] in _LIGHTNING and name.endswith(".Callback") for name in inherited):
         for method in node.body:
-            if isinstance(method, ast.FunctionDef) and method.name in _LEFT_BY_CALLBACKS:
+            if not isinstance(method, ast.FunctionDef) or method.name not in _LEFT_BY_CALLBACKS:
+                continue
+            if is_named(node.name, found.document):
                 found.symbol(f"lightning.Callback.{_hook(method)}", method)
         if _hands_on(node, _LEFT_BY_CALLBACKS):
             found.symbol("lightning.Callback.calls_own_hook", node)
