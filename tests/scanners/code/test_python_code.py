@@ -2386,3 +2386,27 @@ def test_an_argument_that_is_only_changed_where_it_was_something_else() -> None:
         assert presumed(program + line)["optimizer.name"] == "adamw_torch"
     other = "args.optim = 'adamw_torch' if args.optim == 'adamw_hf' else args.others\n"
     assert ("optimizer.name", None) in [fact[1:] for fact in facts(program + other)]
+
+
+def test_an_object_of_a_class_with_several_bases_is_of_the_first_that_is_known() -> None:
+    program = "from trl import PPOTrainer\nfrom transformers import Seq2SeqTrainer\nfrom timing import Timed\n\n\n"
+    program += "class Saving(Seq2SeqTrainer):\n    pass\n\n\nclass Own(Timed, PPOTrainer, Saving):\n    pass\n\n\n"
+    assert ("training.method", "ppo") in [fact[1:] for fact in facts(f"{program}Own(model=model).train()\n")]
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ('f"{root}/configs"', ["configs/train.yaml"]),
+        ('str(root / "configs")', ["configs/train.yaml"]),
+        ('f"{pyrootutils.find_root()}/configs/model"', ["configs/model/train.yaml"]),
+        ('f"{other}/configs"', []),
+        ('f"{root}/{other}"', []),
+        ('f"{root}"', []),
+    ],
+)
+def test_the_folder_of_configs_below_the_root_of_a_project(path: str, named: list[str]) -> None:
+    program = "import hydra\nimport pyrootutils\nimport torch\nfrom paths import other\n"
+    program += "root = pyrootutils.setup_root(__file__, pythonpath=True)\n\n\n"
+    program += f'@hydra.main(config_path={path}, config_name="train")\ndef main(config):\n    torch.optim.AdamW([])\n'
+    assert list(of_text(program).refers_to) == named
