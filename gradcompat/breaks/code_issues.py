@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 from packaging.version import Version
@@ -387,7 +388,13 @@ def _missing(use: CodeUse, table: ReleaseTable, beside: Beside) -> VersionSet:
 # Code takes the same names in many places, whatever releases are beside the package.
 @lru_cache(maxsize=4096)
 def _missing_name(kind: UseKind, module: str, name: str | None, table: ReleaseTable) -> VersionSet:
-    absent = (_presence_of(kind, module, name, table, version) is Presence.ABSENT for version in table.versions)
+    """What the releases around some lack of which it is not certain, as of those without wheels, these lack as well."""
+    presences = [_presence_of(kind, module, name, table, version) for version in table.versions]
+    absent = [presence is Presence.ABSENT for presence in presences]
+    certain = [number for number, presence in enumerate(presences) if presence is not Presence.UNKNOWN]
+    for before, behind in pairwise(certain):
+        if absent[before] and absent[behind]:
+            absent[before:behind] = [True] * (behind - before)
     return _releases(tuple(absent), table)
 
 

@@ -164,7 +164,7 @@ class OptionBranch:
     """A setting that a program makes in a branch which options of its command line decide.
 
     Attributes:
-        test: what has to hold for it to be made.
+        test: what has to hold for it to be made; unknown where that is asked of something else.
         stated: the setting as the program makes it, without a value.
         own: the same with the value that it has there.
     """

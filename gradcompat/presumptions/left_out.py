@@ -14,6 +14,7 @@ from gradcompat.presumptions.engines import FRAMEWORK_KEY
 from gradcompat.releases.argument_defaults import Argument, Stated, agreed
 from gradcompat.requirements.versions import VersionSet, locate
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.truth import Truth
 
 _TRAINER, _TRL, _LIGHTNING = "transformers.Trainer", "trl", "lightning"
@@ -26,6 +27,9 @@ _HOOK = "training.enable_input_require_grads"
 _METHOD = "training.method"  # what shows it is enough, as an argument that one trainer alone has
 _REPLICATING = frozenset({*_OF_TRAINER, "accelerate"})
 _SHARDING = ("deepspeed.", "fsdp.")
+# The arguments that TRL's trainers take beside their own; its SFTTrainer makes its own of all that these say.
+_PLAIN = lazy_pattern(r"transformers\.(?:\w+\.)*(?:Seq2Seq)?TrainingArguments")
+_OWN = lazy_pattern(r"trl\.(?:\w+\.)*(?!Model|Peft|Script)\w+Config")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,17 @@ class LeftOut:
     against: tuple[tuple[str, SettingValue], ...] = ()
     unless: tuple[tuple[str, str], ...] = ()
     called: str = ""
+
+    def drivers(self, *, plain: bool) -> frozenset[str]:
+        """The frameworks of which it is true.
+
+        Args:
+            plain: TRL's trainer is given the arguments of transformers, whose defaults it takes as if they were said.
+        """
+        if not plain or not isinstance(self.default, Argument):
+            return frozenset(self.frameworks)
+        others = frozenset(self.frameworks) - {_TRL}
+        return others | {_TRL} if _TRAINER in others else others
 
     def of(self, environment: Environment) -> tuple[SettingValue, str] | None:
         """The value and the versions that it is of; None where it is not sure for all that are installed."""
@@ -615,11 +630,12 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
     beside = stated | {(_METHOD, method) for method in methods if len(methods) == 1}
     valued = {key for key, value in stated if value is not None}
     frameworks = _frameworks(environment)
+    plain = _TRL in frameworks and _takes_plain_arguments(environment)
     having: dict[str, list[LeftOut]] = {}
     for default in LEFT_OUT:
         if (
             default.key not in keys
-            and not frameworks.isdisjoint(default.frameworks)
+            and not frameworks.isdisjoint(default.drivers(plain=plain))
             and beside.issuperset(default.beside)
             and valued.issuperset(default.among)
             and stated.isdisjoint(default.against)
@@ -630,13 +646,20 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
     found: list[Setting] = []
     for key, defaults in having.items():
         known = [(default, of) for default in defaults if (of := default.of(environment)) is not None]
-        covered = {framework for default, _ in known for framework in default.frameworks}
+        covered = {framework for default, _ in known for framework in default.drivers(plain=plain)}
         if not known or len({value for _, (value, _) in known}) > 1 or not frameworks <= covered:
             continue
         default, (value, versions) = known[0]
         place = Location(path=f"default of {default.default.package} {versions}")
         found.append(Setting(key=key, value=value, location=place, presumed=True))
     return (*found, *_replicated(environment, frameworks))
+
+
+def _takes_plain_arguments(environment: Environment) -> bool:
+    """Does the code name the arguments of transformers, and none of TRL?"""
+    said = [one.value for one in environment.settings if one.key == "code.symbols" and isinstance(one.value, tuple)]
+    names = [str(name) for value in said for name in value]
+    return any(map(_PLAIN.match, names)) and not any(map(_OWN.match, names))
 
 
 def _calls(environment: Environment) -> set[str]:

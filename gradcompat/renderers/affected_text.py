@@ -13,6 +13,7 @@ from gradcompat.model.issue import Issue, SettingRemedy, VersionRemedy, is_break
 from gradcompat.model.report import ReportedFinding
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.terminal import wrapped
+from gradcompat.requirements.markers import holds_everywhere
 from gradcompat.startup.lazy_dataclasses import dataclass
 
 LINES = 8  # of a block, at any width
@@ -174,7 +175,7 @@ def _fork(package: Package) -> str:
     if package.forks:
         shown = ", ".join(package.forks[:3])
         return f" ({shown}{', …' if len(package.forks) > 3 else ''})"
-    if package.marker is not None:
+    if package.marker is not None and not holds_everywhere(package.marker):
         marker = package.marker if len(package.marker) <= 70 else package.marker[:69] + "…"
         return f" (where {marker})"
     return ""

@@ -253,6 +253,18 @@ def may_hold(marker: Marker, environment: Mapping[str, str]) -> bool | None:
     return None if found is None else bool(found)
 
 
+def holds_everywhere(text: str) -> bool:
+    """Does a marker hold whatever the one thing is that it asks for? Poetry writes ``a == "x" or a != "x"``."""
+    marker = parse_marker(text)
+    if marker is None or marker.extras or len(marker.variables) != 1 or any(one.value_first for one in marker.atoms):
+        return False
+    if not {one.operator for one in marker.atoms} <= {"==", "!="}:
+        return False
+    (variable,) = marker.variables
+    values = {one.value for one in marker.atoms}
+    return all(may_hold(marker, {variable: value}) for value in (*values, "".join(values) + "_"))
+
+
 def holding_extras(marker: Marker, environment: Mapping[str, str]) -> tuple[str, ...] | None:
     """The extras, normalised, with which a marker holds; ``""`` alone if it holds without any. None as above."""
     extras = sorted(set(map(normalise, marker.extras)))

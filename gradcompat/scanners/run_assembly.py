@@ -62,6 +62,8 @@ _WITHOUT_BRANCH: dict[str, SettingValue] = {
     "quantization.bits": 16,
     "peft.prepare_model_for_kbit_training": False,
 }
+# What a program makes once, in one of its branches or in another.
+_ONE_OF = frozenset({"optimizer.name", "optimizer.library"})
 # Methods by which a loop or a trainer, of whichever library, goes on.
 _STEPS = frozenset(
     {
@@ -69,6 +71,7 @@ _STEPS = frozenset(
         *("call", "check_call", "system", "Popen", "launch", "spawn"),  # or another program does
     }
 )
+_OWN_PROCESSES = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})  # of what is read
 # What a training leaves beside the model that it has trained.
 _LEFT_BEHIND = frozenset({"hf-model", "hf-adapter", "hf-trainer-state"})
 
@@ -198,7 +201,8 @@ def _trains_nothing(launch: Context, named: Sequence[Context]) -> bool:
     if launch.kind != _LAUNCH or not launch.targets or len(programs) != len(launch.targets):
         return False
     symbols = [one.value for program in programs for one in program.settings if one.key == SYMBOLS_KEY]
-    words = {name.rpartition(".")[2] for value in symbols if isinstance(value, tuple) for name in value}
+    names = {name for value in symbols if isinstance(value, tuple) for name in value} - _OWN_PROCESSES
+    words = {name.rpartition(".")[2] for name in names}
     return bool(symbols) and None not in symbols and not any(one.run for one in programs) and words.isdisjoint(_STEPS)
 
 
@@ -380,6 +384,8 @@ def _chooses(override: Override, groups: set[str]) -> bool:
 def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, Sequence[int]]) -> list[int]:
     """Which of the files a context names: by the path from its own folder, or by the end of the path.
 
+    A program that a script starts, and that does not lie there, is the only one of its name.
+
     Args:
         context: the one that names others.
         contexts: all of them.
@@ -392,6 +398,8 @@ def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, S
         alike = called.get(wanted.name, ())
         exact = [index for index in alike if _same(contexts[index].source, here / wanted)]
         ending = [index for index in alike if is_meant(wanted, PurePosixPath(contexts[index].source))]
+        if not ending and reference in context.targets:
+            ending = list(alike)
         # A path that fits several files names none of them for sure.
         for index in exact or (ending if len(ending) == 1 else []):
             if contexts[index] is not context and index not in found:
@@ -494,22 +502,37 @@ def _taken(
     options take no branch that adds adapters or quantises has presumably none, although it could.
     """
     without: dict[str, Location] = {}
+    made = {branch.stated: branch.own for branch in program.branches if branch.stated.key in _ONE_OF}
     for branch in program.branches:
         answers = {None if options is None else _answer(branch.test, options) for options in launches or ((),)}
         if len(answers) != 1 or None in answers or branch.stated not in settings:
             continue
         index = settings.index(branch.stated)
+        if branch.stated.value is not None and not launches:
+            continue  # what one variable or another stands for, each by an option: the run has one of them
         if answers == {True}:
             presumed = not launches and branch.own.value is not None
             settings[index] = replace(branch.own, presumed=presumed or branch.own.presumed)
         elif launches:
             del settings[index]
             without.setdefault(branch.stated.key, branch.stated.location)
+    for key in _ONE_OF & {one.key for one in made}:
+        _one_of(key, settings, made)
     left = without.keys() & _WITHOUT_BRANCH.keys() - {setting.key for setting in settings}
     settings += [
         Setting(key=key, value=_WITHOUT_BRANCH[key], location=without[key], presumed=True) for key in sorted(left)
     ]
     return settings
+
+
+def _one_of(key: str, settings: list[Setting], made: Mapping[Setting, Setting]) -> None:
+    """Of what its branches make a run has one, where each is read; a single branch may be passed over."""
+    ours = [index for index, setting in enumerate(settings) if setting.key == key]
+    told = [made.get(settings[index], settings[index]) for index in ours]
+    unsaid = any(settings[index].value is None for index in ours)
+    if len(ours) > 1 and unsaid and all(one.value is not None for one in told):
+        for index, one in zip(ours, told, strict=True):
+            settings[index] = replace(one, presumed=False)
 
 
 def _unused(

@@ -99,8 +99,9 @@ class _Reading:
 
     def requirements(self, call: ast.Call) -> Iterator[Result]:
         """What the keywords of the call ask for."""
-        stated = {keyword.arg for keyword in call.keywords}
-        for keyword in call.keywords:
+        keywords = [one for keyword in call.keywords for one in self._unpacked(keyword)]
+        stated = {keyword.arg for keyword in keywords}
+        for keyword in keywords:
             if keyword.arg is None and {"install_requires", "extras_require"} <= stated:
                 continue  # a keyword is given once: what is computed cannot hold these two
             if keyword.arg is None:
@@ -110,6 +111,22 @@ class _Reading:
                 yield from self._extras(keyword.value)
             elif keyword.arg in _KEYWORDS:
                 yield from self._listed(keyword.value, keyword.arg, _KEYWORDS[keyword.arg])
+
+    def _unpacked(self, keyword: ast.keyword) -> list[ast.keyword]:
+        """``setup(**options)`` with the keys of a mapping that is only unpacked, as Poetry writes it."""
+        value = self._value(keyword.value) if keyword.arg is None else None
+        if not isinstance(value, ast.Dict) or not self._is_left_alone(keyword.value):
+            return [keyword]
+        keys = [key.value if isinstance(key, ast.Constant) else None for key in value.keys]
+        if not all(isinstance(key, str) for key in keys):
+            return [keyword]
+        return [ast.keyword(arg=str(key), value=held) for key, held in zip(keys, value.values, strict=True)]
+
+    def _is_left_alone(self, mapping: ast.expr) -> bool:
+        """Is a mapping written in the call, or named nowhere else?"""
+        named = [node for node in ast.walk(self._module) if isinstance(node, ast.Name)]
+        uses = [node for node in named if isinstance(mapping, ast.Name) and node.id == mapping.id]
+        return sum(isinstance(node.ctx, ast.Load) for node in uses) <= 1
 
     def _extras(self, value: ast.expr) -> Iterator[Result]:
         value = self._value(value)

@@ -31,3 +31,21 @@ def test_what_the_code_does_not_use_may_go_anywhere() -> None:
     environment = requirements.read(Document("requirements.txt", "torchmetrics==1.2.0\npeft==0.14.0\n"))
     issues = constraints_of_code(environment, [USE], load().names)
     assert not [issue.id for issue in issues if issue.id.startswith("code:peft")]
+
+
+def test_no_change_leads_to_a_release_without_wheels_between_those_that_lack_a_name() -> None:
+    environment = requirements.read(Document("requirements.txt", "diffusers==0.27.2\n"))
+    later = CodeUse(
+        kind="import",
+        module="diffusers.models.embeddings",
+        name="GLIGENTextBoundingboxProjection",
+        location=Location(path="unet.py", line=60),
+    )
+    earlier = CodeUse(kind="import", module="diffusers", name="UNet2DConditionModel", location=later.location)
+    issues = {issue.id: issue for issue in constraints_of_code(environment, [later, earlier], load().names)}
+    ((term,),) = (
+        one.terms for one in issues["code:diffusers:models.embeddings.GLIGENTextBoundingboxProjection"].affected
+    )
+    assert isinstance(term, PackageTerm)
+    assert str(term.versions) == "<0.26.0"  # 0.21.2, of which there is an sdist alone, too
+    assert not [name for name in issues if name.endswith("UNet2DConditionModel")]

@@ -277,6 +277,32 @@ def test_an_extra_that_repeats_others_hides_nothing(value: str, gaps: list[str])
     assert [one.name for one in environment.packages] == ["torch", "flash-attn", "ruff"]
 
 
+def test_keywords_of_a_mapping_as_poetry_writes_them() -> None:
+    text = (
+        "needed = ['torch==2.2.2']\nsetup_kwargs = {'name': 'a', 'install_requires': needed}\nsetup(**setup_kwargs)\n"
+    )
+    assert ranges(of(text)) == [("torch", "2.2.2", ())]
+    assert notes(of(text)) == []
+    assert ranges(of("setup(**{'install_requires': ['torch==2.2.2']}, name='a')\n")) == [("torch", "2.2.2", ())]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "options = {'install_requires': ['torch']}\nbuild(options)\nsetup(**options)\n",
+        "options = {'install_requires': ['torch']}\noptions['install_requires'] = []\nsetup(**options)\n",
+        "options = {KEY: ['torch']}\nsetup(**options)\n",
+        "options = {**others, 'install_requires': ['torch']}\nsetup(**options)\n",
+        "setup(**options)\n",
+    ],
+)
+def test_a_mapping_that_may_be_changed(text: str) -> None:
+    assert ranges(of(text)) == []
+    ((what, reason, gap, _),) = notes(of(text))
+    assert (what, gap) == ("setup()", True)
+    assert reason.startswith("passes keywords that are computed")
+
+
 def test_keywords_that_are_computed_hold_neither_of_two_that_are_given() -> None:
     assert not [one for one in of("setup(install_requires=['peft'], extras_require={}, **rest)").skipped if one.gap]
     assert [one.what for one in of("setup(install_requires=['peft'], **rest)").skipped if one.gap] == ["setup()"]

@@ -252,8 +252,9 @@ def said(
     """What the arguments of one call say, in a branch only that they say something."""
     named: list[tuple[str, Setting]] = []
     skipped: list[Skipped] = []
+    halves = [] if branch else _either_half(given)
     for single in given:
-        value = single.value
+        value = True if single in halves else single.value
         if single.name == "val_check_interval" and isinstance(value, (int, float)):
             # a number of batches, or a part of the epoch
             value = "end" if isinstance(value, float) and value >= 1 else "inside"
@@ -274,6 +275,15 @@ def said(
             named += [(name, setting) for setting in settings]
             skipped += unread
     return settled(named), skipped
+
+
+def _either_half(given: list[Argument]) -> list[Argument]:
+    """``bf16=supported(), fp16=not supported()``: one of both is on, whatever the GPU can."""
+    halves = {single.name: single for single in given if single.name in ("bf16", "fp16") and single.value is UNKNOWN}
+    match [single.given for single in halves.values()]:
+        case [ast.UnaryOp(op=ast.Not(), operand=one), other] | [other, ast.UnaryOp(op=ast.Not(), operand=one)]:
+            return list(halves.values()) if ast.dump(one) == ast.dump(other) else []
+    return []
 
 
 def _is_collected(node: ast.expr, names: Names, scope: Scope) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
+from gradcompat.model.environment import Setting
 from gradcompat.scanners.code.arguments import argument, arguments, pairs
 from gradcompat.scanners.code.call_lines import call_lines
 from gradcompat.scanners.code.calls import known
@@ -15,10 +16,12 @@ from gradcompat.scanners.code.detectors.added_layers import BASE, layers_of
 from gradcompat.scanners.code.detectors.lent_state import is_put_back
 from gradcompat.scanners.code.detectors.own_compilation import runs_model
 from gradcompat.scanners.code.findings import Findings
+from gradcompat.scanners.code.named_definitions import is_named
 from gradcompat.scanners.code.names import UNKNOWN, Scope
 from gradcompat.scanners.code.syntax import last_name
 from gradcompat.scanners.code.walk import Step, text
 from gradcompat.scanners.launches.environment_variables import VARIABLES, said_by
+from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # The embeddings of tokens. Those of positions and of images are others, and a teacher's are not those of the model.
@@ -152,10 +155,21 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
         for kind in made:
             one = known(kind)
             if one is not None and not one.trains:
-                found.feed(step, one, list(argument(name, value, found.names, step.scope, spelling)))
+                changed = _unless_kept(target, value)
+                told = len(found.settings)
+                found.feed(step, one, list(argument(name, changed or value, found.names, step.scope, spelling)))
+                if changed is not None:  # or it stays as it was said, or left out
+                    found.settings[told:] = [replace(new, presumed=True) for new in found.settings[told:]]
         switches = tuple(filter(_SWITCH.match, found.names.resolve(target, step.scope)))
         for line in call_lines(ast.Call(target, [value], []), switches, found.names, step.scope):
             found.call(line, target)
+
+
+def _unless_kept(target: ast.Attribute, value: ast.expr) -> ast.expr | None:
+    """What ``args.optim = "adamw_torch" if args.optim == "adamw_hf" else args.optim`` changes it to."""
+    ways = (value.body, value.orelse) if isinstance(value, ast.IfExp) else ()
+    changed = [way for way in ways if text(way) != text(target)]
+    return changed[0] if len(ways) > len(changed) == 1 else None
 
 
 def _extracts_adapter(node: ast.AST, found: Findings, step: Step) -> bool:
@@ -191,6 +205,10 @@ def _loaded(tokenizer: ast.expr, found: Findings, scope: Scope) -> ast.expr | No
 def _pad_token(found: Findings, step: Step, name: str, value: ast.expr, literal: Any) -> None:
     if isinstance(value, ast.Attribute) and value.attr == name.replace("pad", "eos"):
         found.state(step, "data.pad_is_eos", True, at=value)
+    elif isinstance(value, ast.Attribute) and value.attr == name.replace("pad", "unk") and not step.branch:
+        # GPT-2 has one token for all, but who pads so has mostly another one to end with.
+        presumed = Setting(key="data.pad_is_eos", value=False, location=found.place(value), presumed=True)
+        found.settings.append(presumed)
     elif isinstance(value, ast.Attribute) and value.attr == name:
         return  # model.config.pad_token_id = tokenizer.pad_token_id: the token that is the padding already
     else:
@@ -287,7 +305,9 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
         found.lightning_module = found.lightning_module or found.place(node)
     if any(name.partition(".")[0] in _LIGHTNING and name.endswith(".Callback") for name in inherited):
         for method in node.body:
-            if isinstance(method, ast.FunctionDef) and method.name in _LEFT_BY_CALLBACKS:
+            if not isinstance(method, ast.FunctionDef) or method.name not in _LEFT_BY_CALLBACKS:
+                continue
+            if is_named(node.name, found.document):
                 found.symbol(f"lightning.Callback.{_hook(method)}", method)
         if _hands_on(node, _LEFT_BY_CALLBACKS):
             found.symbol("lightning.Callback.calls_own_hook", node)

@@ -67,6 +67,11 @@ _CONFIGS = frozenset({"deepspeed", "hf_ds_config", "config", "config_params", "d
 # What imports a module whose name may be computed.
 _DYNAMIC = frozenset({"importlib.import_module", "runpy.run_path", "runpy.run_module"})
 
+# What looks for the root of the project that a program lies in.
+_ROOTS = frozenset(
+    f"{package}.{function}" for package in ("pyrootutils", "rootutils") for function in ("setup_root", "find_root")
+)
+
 # Trainers whose parameters begin with the model, the arguments and the collator.
 _COLLATOR_THIRD = frozenset({"Trainer", "Seq2SeqTrainer", "SFTTrainer"})
 
@@ -83,10 +88,14 @@ _OPEN = frozenset(
 
 
 def read_call(found: Findings, step: Step, call: ast.Call) -> None:
-    names = found.names.resolve(call.func, step.scope) or tuple(found.names.bases(call.func, step.scope))
+    named = found.names.resolve(call.func, step.scope)
+    # An object of a class of one's own is of all its bases, and above all of the first that is known.
+    bases = () if named else tuple(found.names.bases(call.func, step.scope))
+    names = named or tuple(sorted(bases, key=lambda name: known(name) is None))
     if names:
         found.called.append(Called(names, call))
-    if len(names) > 1:
+    outer = step
+    if len(named) > 1:
         step = step._replace(branch=True)  # imported from one place or from the other
     for keyword in call.keywords:
         if keyword.arg in BATCH:
@@ -99,6 +108,8 @@ def read_call(found: Findings, step: Step, call: ast.Call) -> None:
         found.refers_to.append(config)
     if names:
         _function(found, step, call, names[0])
+        read_optimizer(found, outer, call, names)
+        loaded(found, step, call, names[0])
     if isinstance(call.func, ast.Attribute):
         _method(found, step, call, call.func)
     if not any(known(name) for name in names) and not _seen_through(found, call, names, step.scope):
@@ -168,13 +179,11 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             found.state(step, "model.cross_attention_mask", True)
         found.feed(step, PADDING, found.arguments(step, call))
     elif name == "hydra.main":
-        _composes(found, found.arguments(step, call, ("config_path", "config_name")))
+        _composes(found, step, found.arguments(step, call, ("config_path", "config_name")))
     elif head.startswith("peft.Peft") and last == "from_pretrained" and head.rpartition(".")[2] != "PeftConfig":
         found.wrapping.append(step)
         if wraps_adapter(call, found.names, step.scope):
             found.symbol(f"{name}.wrapped", call)
-    read_optimizer(found, step, call, name)
-    loaded(found, step, call, name)
 
 
 def _compiled(found: Findings, step: Step, call: ast.Call) -> None:
@@ -460,13 +469,33 @@ def _refer(found: Findings, arguments: list[Argument]) -> None:
             found.refers_to.append(path)
 
 
-def _composes(found: Findings, arguments: list[Argument]) -> None:
+def _composes(found: Findings, step: Step, arguments: list[Argument]) -> None:
     """``@hydra.main(config_path="configs", config_name="train")``."""
-    given = {argument.name: argument.value for argument in arguments}
-    name, folder = given.get("config_name"), given.get("config_path")
+    given = {argument.name: argument for argument in arguments}
+    name = given["config_name"].value if "config_name" in given else None
+    folder = given["config_path"].value if "config_path" in given else None
+    if folder is UNKNOWN:
+        folder = _below_root(given["config_path"].given, found.names, step.scope)
     if isinstance(name, str) and (folder is None or isinstance(folder, str)):
         name = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
         found.refers_to.append(name if folder is None else f"{folder}/{name}")
+
+
+def _below_root(path: ast.expr, names: Names, scope: Scope) -> object:
+    """``configs`` of ``f"{root}/configs"`` and ``str(root / "configs")``, where the project's root is looked for."""
+    match path:
+        case ast.Call(func=ast.Name(id="str"), args=[inner], keywords=[]):
+            return _below_root(inner, names, scope)
+        case ast.JoinedStr(values=[ast.FormattedValue(value=root), ast.Constant(value=str(below))]):
+            pass
+        case ast.BinOp(left=root, op=ast.Div(), right=ast.Constant(value=str(below))):
+            pass
+        case _:
+            return UNKNOWN
+    bound = names.bound_once(root.id, scope) if isinstance(root, ast.Name) else None
+    made = bound[0] if bound is not None else root
+    of_root = isinstance(made, ast.Call) and _ROOTS.intersection(names.resolve(made.func, scope))
+    return below.strip("/") if of_root and below.strip("/") else UNKNOWN
 
 
 def _seen_through(found: Findings, call: ast.Call, names: tuple[str, ...], scope: Scope) -> bool:

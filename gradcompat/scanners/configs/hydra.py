@@ -138,15 +138,16 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
         return replace(run_of(config, "hydra", settings, skipped, refers_to=files), run=False)
     if part and (package or "_target_" in top.entries):
         return Context(source=document.path, kind="hydra", settings=tuple(settings), run=False, skipped=tuple(skipped))
+    classes = (mapping.text("_target_") for _, mapping in _mappings(composed.merged.top))
+    makes = tuple(dict.fromkeys(name for name in classes if name is not None))
     if not composed.read:
-        return run_of(config, "hydra", settings, skipped, refers_to=files)
+        return replace(run_of(config, "hydra", settings, skipped, refers_to=files), makes=makes)
     here = PurePosixPath(document.path).parent
     groups = tuple(sorted((here / group).as_posix() for group in composed.groups))
     told = run_of(config, "hydra", settings, skipped)
-    classes = (mapping.text("_target_") for _, mapping in _mappings(composed.merged.top))
     return replace(
         told,
-        makes=tuple(dict.fromkeys(name for name in classes if name is not None)),
+        makes=makes,
         composed=Composed(
             file=str(document.file),
             holds=tuple(reading.shown for reading in composed.read),

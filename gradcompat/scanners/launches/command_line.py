@@ -287,8 +287,9 @@ def _feeds(launch: Launch) -> Feeds:
 
 
 def _tool(launch: Launch, feeds: Feeds) -> str:
-    """Whose defaults a launch has."""
-    if feeds is llamafactory.FEEDS:
+    """Whose defaults a launch has; what came before LLaMA-Factory had a program for each stage, and no template."""
+    named = {argument.name for argument in launch.arguments}
+    if feeds is llamafactory.FEEDS and (launch.tool or named & {"stage", "template"}):
         return "llamafactory"
     return launch.tool
 

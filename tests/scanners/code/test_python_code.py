@@ -2486,3 +2486,68 @@ def test_calls_with_options_that_are_filled_by_statements(filling: str, call: st
     program = f"import torch\nfrom torch.nn import Linear as build\nkw = dict(y=2)\n{filling}\nbuild(**kw)\n"
     (calls,) = [one.value for one in of_text(program).settings if one.key == "code.calls"]
     assert [one for one in texts(calls) if "Linear" in one] == [call.replace("build", "torch.nn.Linear")]
+
+
+def test_padding_with_the_unknown_token_presumably_ends_nothing() -> None:
+    program = "import transformers\ntokenizer = transformers.AutoTokenizer.from_pretrained('a')\n"
+    for name in ("pad_token", "pad_token_id"):
+        line = f"tokenizer.{name} = tokenizer.{name.replace('pad', 'unk')}\n"
+        assert facts(program + line)[1:] == []
+        assert presumed(program + line)["data.pad_is_eos"] is False
+        assert ("data.pad_is_eos", None) in [
+            fact[1:] for fact in facts(f"{program}if tokenizer.unk_token:\n    {line}")
+        ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("bf16=bf16_works(), fp16=not bf16_works()", {"bf16", "fp16"}),
+        ("fp16=not works, bf16=works", {"bf16", "fp16"}),
+        ("bf16=not works, fp16=works", {"bf16", "fp16"}),
+        ("bf16=works, fp16=not others", {None}),
+        ("bf16=works, fp16=works", {None}),
+        ("bf16=works", {None}),
+        ("bf16=works, fp16=not works, bf16_full_eval=works", {"bf16", "fp16"}),
+    ],
+)
+def test_one_of_both_halves_is_on(arguments: str, told: set[str | None]) -> None:
+    program = f"import transformers\nargs = transformers.TrainingArguments('out', {arguments})\n"
+    found = facts(program.replace("args", "from probe import bf16_works, others, works\nargs"))
+    assert {value for _, key, value in found if key == "precision.mode"} == told
+
+
+def test_an_argument_that_is_only_changed_where_it_was_something_else() -> None:
+    program = "import transformers\nargs = transformers.TrainingArguments('out')\n"
+    for line in (
+        "args.optim = 'adamw_torch' if args.optim == 'adamw_hf' else args.optim\n",
+        "args.optim = args.optim if args.optim != 'adamw_hf' else 'adamw_torch'\n",
+    ):
+        assert "optimizer.name" not in {key for _, key, _ in facts(program + line)}
+        assert presumed(program + line)["optimizer.name"] == "adamw_torch"
+    other = "args.optim = 'adamw_torch' if args.optim == 'adamw_hf' else args.others\n"
+    assert ("optimizer.name", None) in [fact[1:] for fact in facts(program + other)]
+
+
+def test_an_object_of_a_class_with_several_bases_is_of_the_first_that_is_known() -> None:
+    program = "from trl import PPOTrainer\nfrom transformers import Seq2SeqTrainer\nfrom timing import Timed\n\n\n"
+    program += "class Saving(Seq2SeqTrainer):\n    pass\n\n\nclass Own(Timed, PPOTrainer, Saving):\n    pass\n\n\n"
+    assert ("training.method", "ppo") in [fact[1:] for fact in facts(f"{program}Own(model=model).train()\n")]
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ('f"{root}/configs"', ["configs/train.yaml"]),
+        ('str(root / "configs")', ["configs/train.yaml"]),
+        ('f"{pyrootutils.find_root()}/configs/model"', ["configs/model/train.yaml"]),
+        ('f"{other}/configs"', []),
+        ('f"{root}/{other}"', []),
+        ('f"{root}"', []),
+    ],
+)
+def test_the_folder_of_configs_below_the_root_of_a_project(path: str, named: list[str]) -> None:
+    program = "import hydra\nimport pyrootutils\nimport torch\nfrom paths import other\n"
+    program += "root = pyrootutils.setup_root(__file__, pythonpath=True)\n\n\n"
+    program += f'@hydra.main(config_path={path}, config_name="train")\ndef main(config):\n    torch.optim.AdamW([])\n'
+    assert list(of_text(program).refers_to) == named

@@ -80,6 +80,18 @@ def test_the_adapter_that_llamafactory_goes_on_with(rest: str, alone: list[bool]
     assert values(text, "training.resumed_adapter_alone") == alone
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("python src/train.py --stage sft --do_train --finetuning_type lora", [True]),
+        ("python src/train.py --template qwen --do_train --finetuning_type lora", [True]),
+        ("python src/train_sft.py --do_train --finetuning_type lora", []),  # of ChatGLM-Efficient-Tuning, and others
+    ],
+)
+def test_whose_defaults_a_program_has_that_chooses_how_it_is_tuned(command: str, told: list[bool]) -> None:
+    assert values(f"{command} --learning_rate 1e-4\n", "training.gradient_checkpointing") == told
+
+
 def test_the_options_of_a_schedule_are_a_text_on_the_command_line() -> None:
     text = "python train.py --output_dir out --lr_scheduler_kwargs '{\"min_lr\": 1e-6}'\n"
     assert values(text, "training.text_lr_scheduler_kwargs") == [True]
