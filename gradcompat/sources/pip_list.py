@@ -164,8 +164,8 @@ def _read_bare(path: str, lines: list[PastedLine], packages: list[Package], skip
     for line in lines:
         if not line.text.strip():
             continue
-        match = next((found for form in _BARE if (found := form.fullmatch(line.text))), None)
-        if match and (match.re is not _ROW or _is_bare_row(match)):
+        form, match = next(((form, found) for form in _BARE if (found := form.fullmatch(line.text))), (None, None))
+        if match and (form is not _ROW or _is_bare_row(match)):
             packages.append(_package(match, line, path))
         elif not _NOISE.fullmatch(line.text):
             reason = "is not a line of a package list"
@@ -184,7 +184,7 @@ def _is_version(text: str) -> bool:
 
 
 def _package(match: re.Match[str], line: PastedLine, path: str) -> Package:
-    source = _source(None if match.re in (_PIN, _DASHED) else match[3])
+    source = _source(match[3] if match.re.groups > 2 else None)
     return Package(
         name=match[1].lower() if source == "conda" else normalise(match[1]),
         version=match[2],
