@@ -142,7 +142,9 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     made = _made(contexts)
     referred = {target for targets in (*named.values(), *made.values()) for target in targets} | inner
     idle = {
-        index for index, context in enumerate(contexts) if _trains_nothing(context, [contexts[i] for i in named[index]])
+        index
+        for index, context in enumerate(contexts)
+        if _trains_nothing(context, [contexts[i] for i in named[index] or _of_that_name(context, called)])
     }
     runs = [index for index, context in enumerate(contexts) if context.run and index not in (*referred, *idle)]
     # Configs that name one another in a circle are still runs.
@@ -187,6 +189,15 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     if not runs and rest and together:
         return Assembly((_joined(rest),), ())
     return Assembly(tuple(joined), tuple(rest))
+
+
+def _of_that_name(launch: Context, called: Mapping[str, Sequence[int]]) -> Sequence[int]:
+    """The program that a command starts by a path which leads nowhere, if there is one of its name."""
+    if launch.kind != _LAUNCH or len(launch.targets) != 1:
+        return ()
+    wanted = PurePosixPath(launch.targets[0].replace("\\", "/"))
+    alike = called.get(wanted.name, ())
+    return alike if len(alike) == 1 and not wanted.is_absolute() else ()
 
 
 def _trains_nothing(launch: Context, named: Sequence[Context]) -> bool:
@@ -384,8 +395,6 @@ def _chooses(override: Override, groups: set[str]) -> bool:
 def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, Sequence[int]]) -> list[int]:
     """Which of the files a context names: by the path from its own folder, or by the end of the path.
 
-    A program that a script starts, and that does not lie there, is the only one of its name.
-
     Args:
         context: the one that names others.
         contexts: all of them.
@@ -398,8 +407,6 @@ def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, S
         alike = called.get(wanted.name, ())
         exact = [index for index in alike if _same(contexts[index].source, here / wanted)]
         ending = [index for index in alike if is_meant(wanted, PurePosixPath(contexts[index].source))]
-        if not ending and reference in context.targets:
-            ending = list(alike)
         # A path that fits several files names none of them for sure.
         for index in exact or (ending if len(ending) == 1 else []):
             if contexts[index] is not context and index not in found:

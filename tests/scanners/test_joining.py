@@ -164,19 +164,15 @@ def test_a_program_that_trains_nothing_is_no_run() -> None:
     assert (join([demo]), unused([demo])) == ([], ["demo.ipynb"])
 
 
-def test_a_command_starts_the_only_program_of_its_name() -> None:
+def test_a_command_whose_only_program_of_that_name_trains_nothing_is_no_run() -> None:
     symbols = ("torch.multiprocessing.spawn", "transformers.AutoModelForCausalLM.from_pretrained")
     program = context("tools/ppl.py", kind="python", run=False, **{"code.symbols": symbols})
-    launch = replace(
-        context("tools/scripts/ppl.sh", "scripts/ppl.py", kind="launch-script"), targets=("scripts/ppl.py",)
-    )
+    launch = context("tools/scripts/ppl.sh", "scripts/ppl.py", kind="launch-script")
+    launch = replace(launch, targets=launch.refers_to)
     assert [one.source for one in join([launch, program])] == []  # which only asks a model, in processes of its own
+    assert [one.source for one in join([launch, program, replace(program, source="other/ppl.py")])] == [launch.source]
     trains = replace(program, run=True)
-    assert [one.source for one in join([launch, trains])] == ["tools/scripts/ppl.sh + tools/ppl.py"]
-    other = replace(trains, source="other/ppl.py")
-    assert [one.source for one in join([launch, trains, other])] == [launch.source, trains.source, other.source]
-    no_program = replace(launch, targets=())
-    assert [one.source for one in join([no_program, trains])] == [launch.source, trains.source]
+    assert [one.source for one in join([launch, trains])] == [launch.source, trains.source]
 
 
 def test_a_command_that_says_who_drives_is_a_run_although_its_program_takes_no_step() -> None:
