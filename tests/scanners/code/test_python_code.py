@@ -250,7 +250,7 @@ ORDER = "training.checkpointing_before_peft"
         ),
         ("model.get_input_embeddings().register_forward_hook(add_noise)", "", {}),
         (
-            "for n, p in model.named_parameters():\n    if 'embed' in n or 'head' in n:\n        p.requires_grad = True",
+            "for n, p in model.named_parameters():\n    if 'embed' in n or 'x' in n:\n        p.requires_grad = True",
             "",
             {},
         ),
