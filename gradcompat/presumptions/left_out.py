@@ -186,12 +186,13 @@ LEFT_OUT = (
     ),
     *(
         LeftOut(
-            key="training.per_device_train_batch_size",
-            default=of("per_device_train_batch_size"),
+            key=f"training.{name}",
+            default=of(name),
             frameworks=frameworks,
             unless=(("axolotl", "*"), ("ms-swift", "*")),  # whose own arguments have 1
         )
         for of, frameworks in ((_argument, (_TRAINER, _SENTENCES)), (_of_trl, (_TRL,)))
+        for name in ("per_device_train_batch_size", "per_device_eval_batch_size")
     ),
     LeftOut(
         key="training.gradient_accumulation_steps",
