@@ -21,7 +21,8 @@ _MAY_LOAD = lazy_pattern(r"load|dl\b|data|iter|batch|train_?(?!able|er)|set\b", 
 
 # What is no loader, as far as its name says it: who prepares such alone prepares no loader of another file either.
 _NO_LOADER = lazy_pattern(
-    r"model|net\b|unet|optim|opt\b|adam|sgd|sched|encoder|decoder|transformer|module|critic|policy|\bvae\b", re.IGNORECASE
+    r"model|net\b|unet|optim|opt\b|adam|sgd|sched|encoder|decoder|transformer|module|critic|policy|\bvae\b",
+    re.IGNORECASE,
 )
 
 _Told = Mapping[str, Sequence[ast.expr]]
@@ -97,7 +98,9 @@ def prepares_no_loader(statements: Sequence[ast.stmt]) -> bool | None:
     calls = [
         node
         for node in nodes_in(*statements)
-        if isinstance(node, ast.Call) and called_name(node) in ("prepare", "prepare_data_loader") and (node.args or node.keywords)
+        if isinstance(node, ast.Call)
+        and called_name(node) in ("prepare", "prepare_data_loader")
+        and (node.args or node.keywords)
     ]
     if not calls:
         return None

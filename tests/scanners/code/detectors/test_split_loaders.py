@@ -7,7 +7,12 @@ from textwrap import dedent
 
 import pytest
 
-from gradcompat.scanners.code.detectors.split_loaders import left_unprepared, none_prepared, prepares_no_loader, shared_twice
+from gradcompat.scanners.code.detectors.split_loaders import (
+    left_unprepared,
+    none_prepared,
+    prepares_no_loader,
+    shared_twice,
+)
 
 
 @pytest.mark.parametrize(
