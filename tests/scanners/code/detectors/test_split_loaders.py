@@ -91,5 +91,6 @@ def test_a_file_that_prepares_what_is_no_loader(text: str, told: bool | None) ->
 
 
 def test_a_loader_of_another_package_that_is_prepared() -> None:
-    text = "loader = wds.WebLoader(stream)\nshown = DataLoader(data, shuffle=True)\nm, loader = accelerator.prepare(m, loader)"
+    made = "loader = wds.WebLoader(stream)\nshown = DataLoader(data, shuffle=True)"
+    text = f"{made}\nm, loader = accelerator.prepare(m, loader)"
     assert left_unprepared(ast.parse(text).body) is not None
