@@ -35,7 +35,13 @@ from gradcompat.scanners.code.detectors.restored_generation import NONE_BEHIND, 
 from gradcompat.scanners.code.detectors.returning_hooks import RETURNING, returning_hook
 from gradcompat.scanners.code.detectors.sampled_numbers import SAMPLED, SAMPLING, sampled_number
 from gradcompat.scanners.code.detectors.schedules import SCHEDULE, uses
-from gradcompat.scanners.code.detectors.split_loaders import SHARING, left_unprepared, none_prepared, shared_twice
+from gradcompat.scanners.code.detectors.split_loaders import (
+    SHARING,
+    left_unprepared,
+    none_prepared,
+    prepares_no_loader,
+    shared_twice,
+)
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.startup.lazy_patterns import lazy_pattern
@@ -53,7 +59,7 @@ _BACKWARD_PRE_HOOK = lazy_pattern("full_backward_pre_hook")
 _GENERATING = lazy_pattern(r"\bgenerate\(")
 # Who asks what parameters of Flax are before it thaws them.
 _ASKS_FROZEN = lazy_pattern(r"isinstance\([^()]*FrozenDict|hasattr\([^()]*['\"]unfreeze['\"]|except\s+AttributeError")
-_PREPARING = lazy_pattern(r"\.prepare\(")
+_PREPARING = lazy_pattern(r"\.prepare\(|\bprepare_data_loader\(")
 
 # What is read in each file by itself: with a package that the program has to import, if any, the words that its text
 # has to have, who reads it, and the name of what is found.
@@ -88,6 +94,7 @@ def composed(found: Findings) -> None:
             first = one.once(reader)
             if first is not None:
                 found.symbols.setdefault(name, one.place(first))
+    _unprepared(found)
     _adapted(found)
     _reloaded(found)
     _augmented(found)
@@ -97,6 +104,15 @@ def composed(found: Findings) -> None:
     fused = found.with_text(FUSED.search) if "liger_kernel" in found.imported else []
     if fused and all(only_trains(one.names) for one in fused):
         found.symbols.setdefault("liger_loss.of_training", found.place(found.names.module.node))
+
+
+def _unprepared(found: Findings) -> None:
+    """A loader that one file makes and no other one prepares."""
+    if "accelerate" not in found.imported or "loader.unprepared" in found.symbols:
+        return
+    told = [one.once(prepares_no_loader) for one in found.with_text(_PREPARING.search)]
+    if any(told) and False not in told:
+        found.symbols.setdefault("loader.unprepared", found.place(found.names.module.node))
 
 
 def _adapted(found: Findings) -> None:

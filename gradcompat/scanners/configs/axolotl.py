@@ -227,7 +227,9 @@ def _template(config: Config) -> str | None:
     if config.top.get("rl") or config.top.get("processor_type"):
         return None
     rows = [row for row in rows_of(config, "datasets") if str(row.get("type")).startswith("chat_template")]
-    named = {str(row.get("chat_template") or config.top.get("chat_template") or _TOKENIZERS) for row in rows}
+    # The template of the whole config is put into the tokenizer, whose own one is gone then.
+    whole = str(config.top.get("chat_template") or _TOKENIZERS)
+    named = {whole if row.get("chat_template") in (None, _TOKENIZERS) else str(row["chat_template"]) for row in rows}
     return named.pop() if len(named) == 1 else None
 
 

@@ -195,6 +195,7 @@ def test_a_template_that_closes_answers_alone(text: str, closed: bool | None) ->
         ("datasets: [{path: a, type: chat_template, chat_template: llama3}]", "llama3"),
         ("datasets: [{path: a, type: chat_template}]", "tokenizer_default"),
         ("chat_template: chatml\ndatasets: [{path: a, type: chat_template, chat_template: llama3}]", "llama3"),
+        ("chat_template: a\ndatasets: [{path: a, type: chat_template, chat_template: tokenizer_default}]", "a"),
         (
             "chat_template: chatml\n"
             "datasets: [{path: a, type: chat_template, chat_template: llama3}, {path: b, type: chat_template}]",

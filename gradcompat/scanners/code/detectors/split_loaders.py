@@ -16,7 +16,14 @@ _SAMPLER, _BY_NODE = "DistributedSampler", "split_dataset_by_node"
 _BEFORE_SAMPLER = 3  # dataset, batch_size and shuffle
 _ACCELERATOR = lazy_pattern(r"accel|^acc$", re.IGNORECASE)  # and no preparation of something else
 _LOADER = lazy_pattern(r"\w*DataLoader")
+_ANY_LOADER = lazy_pattern(r"\w*Loader")  # also one of webdataset or of PyG
 _MAY_LOAD = lazy_pattern(r"load|dl\b|data|iter|batch|train_?(?!able|er)|set\b", re.IGNORECASE)
+
+# What is no loader, as far as its name says it: who prepares such alone prepares no loader of another file either.
+_NO_LOADER = lazy_pattern(
+    r"model|net\b|unet|optim|opt\b|adam|sgd|sched|encoder|decoder|transformer|module|critic|policy|\bvae\b",
+    re.IGNORECASE,
+)
 
 _Told = Mapping[str, Sequence[ast.expr]]
 
@@ -85,6 +92,21 @@ def none_prepared(statements: Sequence[ast.stmt]) -> ast.Call | None:
     return next(iter(made.values()), None)
 
 
+def prepares_no_loader(statements: Sequence[ast.stmt]) -> bool | None:
+    """Does a file prepare only what is no loader by its names? None: it prepares nothing."""
+    _, _, names = _loaders(statements)
+    calls = [
+        node
+        for node in nodes_in(*statements)
+        if isinstance(node, ast.Call)
+        and called_name(node) in ("prepare", "prepare_data_loader")
+        and (node.args or node.keywords)
+    ]
+    if not calls:
+        return None
+    return bool(names) and all(_NO_LOADER.search(name) and not _MAY_LOAD.search(name) for name in names)
+
+
 def _loaders(statements: Sequence[ast.stmt]) -> tuple[dict[str, ast.Call], dict[str, ast.Call], set[str]]:
     """Loaders that draw at random and others, by their names, and what is prepared: nothing if one cannot be read."""
     drawing: dict[str, ast.Call] = {}
@@ -93,7 +115,7 @@ def _loaders(statements: Sequence[ast.stmt]) -> tuple[dict[str, ast.Call], dict[
     for node in nodes_in(*statements):
         match node:
             case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=ast.Call() as call) if (
-                _LOADER.fullmatch(called_name(call))
+                _ANY_LOADER.fullmatch(called_name(call))
             ):
                 draws = any(_draws(keyword) for keyword in call.keywords) or len(call.args) >= _BEFORE_SAMPLER
                 (drawing if draws else others).setdefault(ast.unparse(target), call)
@@ -101,6 +123,7 @@ def _loaders(statements: Sequence[ast.stmt]) -> tuple[dict[str, ast.Call], dict[
                 prepared += given
             case ast.Call(func=ast.Attribute(attr="prepare") | ast.Name(id="prepare_data_loader")):
                 return {}, {}, set()
+    prepared = [one for one in prepared if not (isinstance(one, ast.Call) and _NO_LOADER.search(called_name(one)))]
     if not all(isinstance(one, ast.Name | ast.Attribute) for one in prepared):
         return {}, {}, set()
     return drawing, others, {ast.unparse(one) for one in prepared}

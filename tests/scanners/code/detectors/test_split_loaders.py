@@ -7,7 +7,12 @@ from textwrap import dedent
 
 import pytest
 
-from gradcompat.scanners.code.detectors.split_loaders import none_prepared, shared_twice
+from gradcompat.scanners.code.detectors.split_loaders import (
+    left_unprepared,
+    none_prepared,
+    prepares_no_loader,
+    shared_twice,
+)
 
 
 @pytest.mark.parametrize(
@@ -59,3 +64,33 @@ def test_a_method_that_prepares_what_it_makes() -> None:
 )
 def test_no_loader_is_prepared(text: str, told: bool) -> None:
     assert (none_prepared(ast.parse(text).body) is not None) is told
+
+
+def test_an_optimizer_that_is_made_where_it_is_prepared_is_no_loader() -> None:
+    text = "loader = DataLoader(data, shuffle=True)\nmodel, opt = accelerator.prepare(model, {made})"
+    assert left_unprepared(ast.parse(text.format(made="torch.optim.AdamW(model.parameters())")).body) is not None
+    assert left_unprepared(ast.parse(text.format(made="make_loader(data)")).body) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("model, optimizer = accelerator.prepare(model, optimizer)", True),
+        ("self.net = self.accelerator.prepare(self.net)", True),
+        ("model, optimizer, loader = accelerator.prepare(model, optimizer, loader)", False),
+        ("model, other = accelerator.prepare(model, other)", False),
+        ("model, it = accelerator.prepare(model, make())", False),
+        ("model = accelerator.prepare(model)\nloader = accelerator.prepare_data_loader(loader)", False),
+        ("parts = accelerator.prepare(*parts)", False),
+        ("loader = prepare_data_loader(dataloader=loader)", False),
+        ("index.prepare()", None),
+    ],
+)
+def test_a_file_that_prepares_what_is_no_loader(text: str, told: bool | None) -> None:
+    assert prepares_no_loader(ast.parse(text).body) is told
+
+
+def test_a_loader_of_another_package_that_is_prepared() -> None:
+    made = "loader = wds.WebLoader(stream)\nshown = DataLoader(data, shuffle=True)"
+    text = f"{made}\nm, loader = accelerator.prepare(m, loader)"
+    assert left_unprepared(ast.parse(text).body) is not None
