@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
@@ -664,6 +665,9 @@ class Names:
         key = (scope, name)
         if key not in self._types:
             self._types[key] = ()
+            if bindings == [None]:
+                self._types[key] = self._parameter_type(name, scope, depth)
+                return self._types[key]
             # `data = load_dataset(…)`, `data = data.map(…)`: what is made of itself says nothing new.
             kinds = {
                 self.type_of(binding, scope, depth) if isinstance(binding, ast.AST) else ()
@@ -672,6 +676,20 @@ class Names:
             kinds.discard(())
             self._types[key] = kinds.pop() if len(kinds) == 1 else ()
         return self._types[key]
+
+    def _parameter_type(self, name: str, scope: Scope, depth: int) -> tuple[str, ...]:
+        """The type of a parameter: what the one call of the function gives for it, or else as it is annotated."""
+        source = self.source_of(ast.Name(name, ast.Load()), scope)
+        made = () if source is None else source.names.type_of(source.node, source.scope, depth)
+        if made or not isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef)) or scope.parent is None:
+            return made
+        parameters = scope.node.args
+        ordered = (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs)
+        annotation = next((one.annotation for one in ordered if one.arg == name), None)
+        if not isinstance(annotation, (ast.Name, ast.Attribute)):
+            return ()
+        kinds = self.resolve(annotation, scope.parent, depth + 1)
+        return tuple(kind for kind in kinds if kind.partition(".")[0] not in sys.stdlib_module_names)  # typing.Any
 
     def _attribute_type(self, name: str, scope: Scope, depth: int) -> tuple[str, ...]:
         """The type of ``self.name``, from where a method of the class sets it."""

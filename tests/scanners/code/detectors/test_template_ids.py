@@ -34,8 +34,9 @@ def test_the_tokens_are_counted(text: str) -> None:
 
 
 def test_of_a_tokenizer_that_is_handed_over() -> None:
-    text = "def size(tok, messages):\n    return len(tok.apply_chat_template(messages))\nprint(size(tokenizer, m))"
-    assert counted(text) == ["apply_chat_template.counted"]
+    text = "def size(tok, messages):\n    return len(tok.apply_chat_template(messages))\n"
+    assert counted(f"{text}print(size(tokenizer, m))") == ["transformers.AutoTokenizer.apply_chat_template.counted"]
+    assert counted(f"{text}print(size(found, m))") == ["apply_chat_template.counted"]
 
 
 @pytest.mark.parametrize(
