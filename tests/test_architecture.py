@@ -46,6 +46,7 @@ PIPELINE = {"cli", "pipeline", "audit", "suppression", "config", "database"}
 # Where else an import may stand inside a function, and what it brings in there.
 LATE = {
     "__init__": {"gradcompat.api", "gradcompat._version"},  # for whoever asks for them
+    "formats.yaml_text": {"gradcompat.formats.yaml_composer"},  # where there is YAML, as PyYAML takes long to import
     # `pytest --gradcompat` alone
     "pytest_plugin": {"gradcompat.check", "gradcompat.renderers.text"},
     "requirements.markers": {"packaging.markers"},  # only odd comparisons in lockfiles with alternatives need it

@@ -200,6 +200,7 @@ def _accelerate_accumulation(parameters: _Parameters) -> Settings:
         "training.gradient_accumulation_steps": 4,
         "data.partial_last_step": bool(parameters["tail"]),
         "distributed.sync_each_batch": bool(parameters["sync_each_batch"]),
+        "code.symbols": ("accelerate.Accelerator.accumulate",),
     }
 
 
@@ -459,7 +460,7 @@ def _dataset_streams(parameters: _Parameters) -> Settings:
             "data.streaming": True,
             "training.resume_from_checkpoint": True,
             "training.num_train_epochs": 2,
-            "code.symbols": ("datasets.IterableDataset.load_state_dict",),
+            "code.symbols": ("datasets.IterableDataset.load_state_dict", "datasets.IterableDataset.set_epoch"),
         }
     return {
         "data.streaming": True,
@@ -1080,6 +1081,7 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
         **_ONE_PROCESS,
         **_TRAINER,
         "model.architecture": ("LlamaForCausalLM",),
+        "training.evaluates": True,
         "training.per_device_eval_batch_size": 4,
         "data.unequal_labels": True,
     },
