@@ -131,6 +131,7 @@ REVIEWED: dict[str, Facts] = {
         (266, "model.name", "instructlab/merlinite-7b-lab"),
         (266, "model.architecture", None),
         (268, "data.pad_is_eos", True),
+        (274, "data.ends_with_eos", True),
         (351, "quantization.method", "bitsandbytes"),
         (351, "quantization.bits", 4),
         (353, "quantization.double_quant", True),
