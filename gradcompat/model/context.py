@@ -130,7 +130,7 @@ class OptionDefault:
     @property
     def of_environment(self) -> bool:
         """Is it a variable? A launch that does not set it may inherit it."""
-        return self.flags[0].startswith(_VARIABLE)
+        return any(flag.startswith(_VARIABLE) for flag in self.flags)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -194,3 +194,16 @@ def test_the_standard_library_is_not_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "A(a=2, b=[]) ['a', 'b'] False\n"
+
+
+@lazy.dataclass(slots=True, eq=False)
+class Node:
+    line: int
+
+
+def test_without_eq_an_instance_equals_itself_alone() -> None:
+    one, other = Node(1), Node(1)
+    assert one == one  # noqa: PLR0124  # which is what is asked
+    assert one != other
+    assert len({one, other}) == 2
+    assert repr(one) == "Node(line=1)"

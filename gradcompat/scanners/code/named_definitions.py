@@ -64,7 +64,7 @@ class _Words:
             for file in names:
                 if not file.endswith(_NAMING):
                     continue
-                text = _text(os.path.join(folder, file))
+                text = _text(os.path.join(folder, file), root)
                 left, bytes_left = left - 1, bytes_left - len(text or "")
                 if text is None or left < 0 or bytes_left < 0:
                     return
@@ -73,7 +73,9 @@ class _Words:
             self.known = found
 
 
-def _text(path: str) -> str | None:
+def _text(path: str, root: Root) -> str | None:
+    if root.leads_outside(path):
+        return None
     if not os.path.isfile(path):  # a pipe, or a link to nothing
         return ""
     try:

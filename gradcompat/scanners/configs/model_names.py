@@ -12,7 +12,7 @@ are a presumption: whoever made them chose the name.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -414,7 +414,7 @@ def _families() -> tuple[_Family, ...]:
     )
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _family_of(model: str) -> str | None:
     """The class of the first line of the table that has such a name, in lower case; of most no pattern is needed."""
     for family in _families():

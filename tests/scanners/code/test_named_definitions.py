@@ -44,3 +44,13 @@ def test_where_not_all_can_be_read_it_may_be_named(tmp_path: Path, monkeypatch: 
     assert is_named("Extra", Document("x.py", DEFINED))  # of no project
     monkeypatch.setattr(named_definitions, "_LARGEST", 10)  # bytes
     assert is_named("Extra", module(tmp_path))
+
+
+def test_what_a_link_leads_to_outside_of_the_project_is_not_read(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (tmp_path / "elsewhere.py").write_text("nothing\n", "utf-8")
+    document = module(project)
+    assert not is_named("Extra", document)
+    (project / "linked.py").symlink_to(tmp_path / "elsewhere.py")
+    assert is_named("Extra", module(project))  # it may be, there
