@@ -64,3 +64,10 @@ def test_a_program_that_takes_no_step_is_no_run_whatever_it_is_called(
     found = of_folder(tmp_path, reward_py=program, run_sh="python reward.py --seed 1\n")
     assert [run.source for run in found.runs] == runs
     assert bool(runs) or {one.source for one in found.unused} == {"run.sh", "reward.py"}
+
+
+@pytest.mark.parametrize("folder", ["$(dirname $0)", '"$(dirname "$0")"', "`dirname $0`"])
+def test_a_program_that_is_not_there_is_named_without_the_folder_that_nobody_knows(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "train.sh").write_text(f"python {folder}/src/train.py --learning_rate 1e-4\n", "utf-8")
+    (context,) = in_folder(tmp_path, ".", root_of_folder(tmp_path, "."))[0]
+    assert [skipped.what for skipped in context.skipped] == ["…/src/train.py"]

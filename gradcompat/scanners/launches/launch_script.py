@@ -304,7 +304,10 @@ def _targets(launches: list[Launch]) -> tuple[str, ...]:
     targets = [launch.target for launch in launches]
     files = [target.text for target in targets if target is not None and target.text.endswith(".py")]
     known = len(files) == len(targets) and not any(launch.tool for launch in launches)
-    return tuple(dict.fromkeys(files)) if known and not any(HOLE in file.rpartition("/")[2] for file in files) else ()
+    if not known or any(HOLE in file.rpartition("/")[2] for file in files):
+        return ()
+    # The folder may be unknown, as in `$(dirname $0)/train.py`.
+    return tuple(dict.fromkeys(file.replace(HOLE, "…") for file in files))
 
 
 def _overrides(launches: list[Launch], script: _Script) -> tuple[tuple[Override, ...], ...]:
