@@ -64,7 +64,11 @@ LATE = {
     "index.public": {"pypi_simple"},  # only where its source does not show the one constant
     # a lockfile alone needs no table of defaults
     "presumptions.presumer": {"gradcompat.presumptions.auto_classes"},
-    "presumptions.upon": {"gradcompat.presumptions.label_counts", "gradcompat.presumptions.left_out"},
+    "presumptions.upon": {
+        "gradcompat.presumptions.label_counts",
+        "gradcompat.presumptions.left_out",
+        "gradcompat.presumptions.padding_tokens",
+    },
     "renderers.terminal": {"textwrap"},  # only for blanks that stand together
     # only where several entries have markers
     "matching.forks": {"gradcompat.requirements.markers"},
@@ -115,6 +119,7 @@ HEAVY = (
     "gradcompat.presumptions.auto_classes",
     "gradcompat.presumptions.label_counts",
     "gradcompat.presumptions.left_out",
+    "gradcompat.presumptions.padding_tokens",
 )
 
 

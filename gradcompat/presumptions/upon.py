@@ -52,6 +52,7 @@ def presumed_upon(
         # A lockfile alone needs no table of defaults, and has no batches.
         from gradcompat.presumptions.label_counts import equal_labels
         from gradcompat.presumptions.left_out import left_out
+        from gradcompat.presumptions.padding_tokens import padding
 
         settings = tuple(setting for setting in settings if not _of_absent_driver(setting, engines))
         if uses and FRAMEWORK_KEY not in {setting.key for setting in settings}:
@@ -61,8 +62,8 @@ def presumed_upon(
                 settings = (*settings, Setting(key=FRAMEWORK_KEY, value=loop, location=place, presumed=True))
         settings = tuple(_with_code(setting, uses) for setting in settings)
         settings = (*settings, *left_out(replace(environment, settings=settings)), *_choices(environment))
-        equal = equal_labels(environment.settings)
-        settings = settings if equal is None else (*settings, equal)
+        of_batches = (equal_labels(environment.settings), padding(environment.settings))
+        settings = (*settings, *(one for one in of_batches if one is not None))
     elif FRAMEWORK_KEY not in stated:
         serving = code is None and not logged and serves(zip(names, environment.packages, strict=True))
         if serving:

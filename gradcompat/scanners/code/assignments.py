@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from gradcompat.model.environment import Setting
-from gradcompat.scanners.code.arguments import argument, arguments, pairs
+from gradcompat.scanners.code.arguments import argument, arguments
 from gradcompat.scanners.code.call_lines import call_lines
 from gradcompat.scanners.code.calls import known
 from gradcompat.scanners.code.dataclass_parsers import filled_class
@@ -17,8 +16,8 @@ from gradcompat.scanners.code.detectors.lent_state import is_put_back
 from gradcompat.scanners.code.detectors.own_compilation import runs_model
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.named_definitions import is_named
-from gradcompat.scanners.code.names import UNKNOWN, Scope
-from gradcompat.scanners.code.syntax import last_name
+from gradcompat.scanners.code.names import UNKNOWN
+from gradcompat.scanners.code.padding_tokens import is_of_evaluation, padded
 from gradcompat.scanners.code.walk import Step, text
 from gradcompat.scanners.launches.environment_variables import VARIABLES, said_by
 from gradcompat.startup.lazy_dataclasses import replace
@@ -65,7 +64,6 @@ _CLIPPING = frozenset({"clip_grad_norm_", "clip_grad_value_"})
 _TF32 = "torch.backends.cuda.matmul.allow_tf32"
 # Settings of torch.compile, which records ask for by what is put there, as by the argument of a call.
 _SWITCH = lazy_pattern(r"torch\._(?:dynamo|functorch|inductor)\.config\.")
-_TOKENIZER = ("processing_class", "tokenizer")  # what a trainer calls it
 _CONFIGURING = "configure_model"  # called where the strategy has set dtype and device
 # What computes the log-probabilities of GRPO, and may be overridden.
 _LOG_PROBABILITIES = frozenset({"_get_per_token_logps", "_get_per_token_logps_and_entropies"})
@@ -137,8 +135,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
         )
     elif name in ("pad_token", "pad_token_id"):
         # What a model's config says is for its generation and its heads: the tokenizer pads with a token of its own.
-        if not text(target.value).endswith("config") and not _trains_nothing(target.value, found, step):
-            _pad_token(found, step, name, value, literal)
+        if not text(target.value).endswith("config") and not is_of_evaluation(target.value, found, step):
+            padded(found, step, name, value, literal)
     elif name == "loss_function" and text(target.value) not in ("self", "self.config"):
         found.state(step, "model.returns_loss", None, at=target)  # what is put in its place is not read
     elif name == "requires_grad":
@@ -177,44 +175,6 @@ def _extracts_adapter(node: ast.AST, found: Findings, step: Step) -> bool:
     if not isinstance(node, ast.Call):
         return False
     return any(name.endswith(".get_peft_model_state_dict") for name in found.names.resolve(node.func, step.scope))
-
-
-def special_tokens(found: Findings, step: Step, call: ast.Call) -> None:
-    """``tokenizer.add_special_tokens({"pad_token": "[PAD]"})``."""
-    for pair in pairs(call.args[0], found.names, step.scope) or [] if call.args else []:
-        if pair.key == "pad_token":
-            _pad_token(found, step, pair.key, pair.node, pair.names.literal(pair.node, pair.scope))
-
-
-def _trains_nothing(tokenizer: ast.expr, found: Findings, step: Step) -> bool:
-    """Is it a tokenizer beside those that trainers and collators get by name, as one for an evaluation is?"""
-    own = _loaded(tokenizer, found, step.scope)
-    calls = found.names.nodes(ast.Call)
-    given = [(word.value, one) for one in calls for word in one.keywords if word.arg in _TOKENIZER]
-    others = [_loaded(one, found, found.names.scope_of(call)) for one, call in given]
-    return own is not None and bool(others) and all(one is not None and one is not own for one in others)
-
-
-def _loaded(tokenizer: ast.expr, found: Findings, scope: Scope) -> ast.expr | None:
-    """The one call of from_pretrained that a name stands for."""
-    bound = found.names.bound_once(tokenizer.id, scope) if isinstance(tokenizer, ast.Name) else None
-    loads = bound is not None and isinstance(bound[0], ast.Call) and last_name(bound[0].func) == "from_pretrained"
-    return bound[0] if bound is not None and loads else None
-
-
-def _pad_token(found: Findings, step: Step, name: str, value: ast.expr, literal: Any) -> None:
-    if isinstance(value, ast.Attribute) and value.attr == name.replace("pad", "eos"):
-        found.state(step, "data.pad_is_eos", True, at=value)
-    elif isinstance(value, ast.Attribute) and value.attr == name.replace("pad", "unk") and not step.branch:
-        # GPT-2 has one token for all, but who pads so has mostly another one to end with.
-        presumed = Setting(key="data.pad_is_eos", value=False, location=found.place(value), presumed=True)
-        found.settings.append(presumed)
-    elif isinstance(value, ast.Attribute) and value.attr == name:
-        return  # model.config.pad_token_id = tokenizer.pad_token_id: the token that is the padding already
-    else:
-        # Only a token that is called padding is surely not the end of a sequence: GPT-2 has one token for all.
-        own = isinstance(literal, str) and "pad" in literal.lower()
-        found.state(step, "data.pad_is_eos", False if own else None, at=value)
 
 
 def frozen_in_loop(found: Findings, step: Step, loop: ast.For) -> None:

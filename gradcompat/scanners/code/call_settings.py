@@ -16,7 +16,6 @@ from gradcompat.scanners.code.assignments import (
     divides,
     freeze,
     is_embeddings,
-    special_tokens,
     thaw,
     trained_module,
     variable,
@@ -54,6 +53,7 @@ from gradcompat.scanners.code.models import is_model, loaded, named
 from gradcompat.scanners.code.names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code.optimizer_calls import read_optimizer
 from gradcompat.scanners.code.own_loops import TRAINERS, is_method_of
+from gradcompat.scanners.code.padding_tokens import special_tokens
 from gradcompat.scanners.code.syntax import argument_of
 from gradcompat.scanners.code.walk import Step, text
 from gradcompat.scanners.configs.deepspeed import OF_TRAINER, SIZES

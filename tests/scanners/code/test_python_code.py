@@ -933,6 +933,30 @@ def test_symbols(code: str, expected: str) -> None:
     assert expected in symbols(code)
 
 
+FILLS = "tokenizer.pad_token = tokenizer.eos_token"
+
+
+@pytest.mark.parametrize(
+    ("code", "filled"),
+    [
+        (f"if tokenizer.pad_token is None:\n    {FILLS}", True),
+        (f"if not tokenizer.pad_token:\n    {FILLS}", True),
+        (f"if getattr(tokenizer, 'pad_token', None) is None:\n    {FILLS}", True),
+        ("if tokenizer.pad_token_id is None:\n    tokenizer.pad_token_id = tokenizer.eos_token_id", True),
+        ("tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token", True),
+        (f"if x:\n    if tokenizer.pad_token is None:\n        {FILLS}", True),
+        (f"if tokenizer.pad_token is None:\n    if x:\n        {FILLS}", False),
+        (f"if tokenizer.pad_token is None:\n    pass\nelse:\n    {FILLS}", False),
+        (f"if tokenizer.pad_token is None or x:\n    {FILLS}", False),
+        (f"if model.config.pad_token_id == 0:\n    {FILLS}", False),
+        (FILLS, False),
+        ("tokenizer.pad_token = tokenizer.unk_token or tokenizer.eos_token", False),
+    ],
+)
+def test_padding_that_is_put_in_where_there_is_none(code: str, filled: bool) -> None:
+    assert ("tokenizer.pad_token.filled" in symbols(TOKENIZERS + code)) is filled
+
+
 def test_what_is_imported_and_not_used_is_no_symbol() -> None:
     assert symbols("import torch\nfrom transformers import Adafactor\n") == ()
     assert symbols("import torch\ndef f(torch):\n    torch.load(x)\n") == ("load",)
@@ -942,6 +966,8 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
     ("code", "expected"),
     [
         ("tokenizer.pad_token = tokenizer.eos_token", [("data.pad_is_eos", True)]),
+        ("if tokenizer.pad_token is None:\n    tokenizer.pad_token = tokenizer.eos_token", []),
+        ("if x:\n    tokenizer.pad_token = tokenizer.eos_token", [("data.pad_is_eos", None)]),
         ("tokenizer.pad_token = '<pad>'", [("data.pad_is_eos", False)]),
         ("tokenizer.pad_token = '<|endoftext|>'", [("data.pad_is_eos", None)]),
         (f"{TOKENIZERS}other.pad_token = other.eos_token", []),
