@@ -7,6 +7,7 @@ a uv.lock does not cost a YAML parser.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from gradcompat.requirements.spoken_names import HEADING, pattern_of_names
@@ -404,6 +405,7 @@ BY_KIND = {entry.kind: entry for entry in FORMATS}
 _SCRIPTS = (".sh", ".bash", ".zsh", ".bat", ".cmd", ".ps1", ".py", ".js", ".ts")
 
 
+@lru_cache(maxsize=4096)  # several parts of a check ask it of each file
 def by_name(name: str) -> Format | None:
     """The format of a file of that name, if the name says enough."""
     lower = name.lower()
