@@ -95,6 +95,8 @@ _IN_WORDS = {
     "loader.shared_twice": "a data loader that is split before prepare() splits it",
     "computed_on_the_way": "{} computed between its updates",
     "computed_twice": "{} computed twice",
+    "MetricCollection.extremes": "a collection with two of MinMetric, MaxMetric and SumMetric",
+    "MetricCollection.same_results": "a collection with two MeanAveragePrecision",
     "LightningModule.no_grad": "a pass without gradients inside a training step",
     "LightningModule.no_validation": "modules without a validation",
     "LightningModule.torchs_scheduler": "a schedule of torch's in configure_optimizers",
