@@ -26,7 +26,7 @@ from gradcompat.scanners.code.config_lookups import loaded_file, lookup
 from gradcompat.scanners.code.dataclass_parsers import PARSERS, dataclass_parser, fills_own_alone, parsed_input
 from gradcompat.scanners.code.detectors.adapted_parts import adapts_part
 from gradcompat.scanners.code.detectors.averaged_losses import LOSS, is_averaged
-from gradcompat.scanners.code.detectors.collected_metrics import COLLECTION, ways_of_computing
+from gradcompat.scanners.code.detectors.collected_metrics import COLLECTION, ways_of_computing, ways_of_holding
 from gradcompat.scanners.code.detectors.float_weights import makes_float
 from gradcompat.scanners.code.detectors.half_weights import made_half
 from gradcompat.scanners.code.detectors.late_freezing import CONVERSION, freezes_later
@@ -147,7 +147,7 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         for way in ways_of_use(call, found.names):
             found.symbol(f"torch_geometric.nn.{POOLING}.{way}", call)
     if last == COLLECTION and head.startswith("torchmetrics"):
-        for way in ways_of_computing(call, found.names):
+        for way in (*ways_of_computing(call, found.names), *ways_of_holding(call, found.names, step.scope)):
             found.symbol(f"torchmetrics.{COLLECTION}.{way}", call)
     if known(name) is not None:
         _known(found, step, call, name)

@@ -2009,6 +2009,7 @@ def test_videos_that_some_messages_have() -> None:
         ("model(input_ids=x, token_type_ids=torch.zeros_like(x))", "batch.token_type_ids"),
         ("def f(x):\n    return {'input_ids': x, 'completion_mask': g(x)}", "batch.completion_mask"),
         ("model[0].unpad_inputs = False", "sentence_transformers.Transformer.padded"),
+        ("model.peft_config['a'].use_rslora = False", "peft.PeftConfig.plain_scaling"),
         ("import torch.distributed.checkpoint as dcp\ndcp.load({'model': m.state_dict()})", _MODEL_ALONE),
         ("import torch.distributed.checkpoint as dcp\nstate = {'model': m}\ndcp.load(state)", _MODEL_ALONE),
         ("import deepspeed\ne = deepspeed.initialize(m)\nm.add_adapter(c)", "late_adapter"),

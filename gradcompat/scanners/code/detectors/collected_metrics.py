@@ -1,17 +1,20 @@
-"""When a program computes the values of a MetricCollection of torchmetrics, whose metrics share their states."""
+"""What a MetricCollection of torchmetrics holds, whose metrics share their states, and when its values are computed."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradcompat.scanners.code.names import Names
+from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.syntax import argument_of, nodes_in
 
 COLLECTION = "MetricCollection"
 # What gives the same collection again, or another one with the same metrics.
 _SAME = frozenset({"to", "cuda", "cpu", "clone"})
 _COMPOUND = (ast.If, ast.With, ast.Try, ast.For, ast.While)
+# Their one state has the same name, and behind one value it is the same number.
+_EXTREMES = frozenset({"MinMetric", "MaxMetric", "SumMetric"})
+_DETECTION = "MeanAveragePrecision"
 
 
 def ways_of_computing(call: ast.Call, names: Names) -> Iterator[str]:
@@ -41,6 +44,27 @@ def ways_of_computing(call: ast.Call, names: Names) -> Iterator[str]:
     ]
     if any(_repeats(one.body, name) for one in owners for name in held):
         yield "computed_twice"
+
+
+def ways_of_holding(call: ast.Call, names: Names, scope: Scope) -> Iterator[str]:
+    """Which metrics stand side by side in a collection that is made here.
+
+    ``extremes`` holds two of the least, the greatest and the sum of its values, and is updated without being called;
+    ``same_results`` holds two whose results have the same names.
+    """
+    given = argument_of(call, "metrics", 0)
+    if not isinstance(given, ast.Dict):
+        return
+    types = [kind for value in given.values for kind in names.type_of(value, scope)[:1]]
+    kinds = [kind.rpartition(".")[2] for kind in types if kind.startswith("torchmetrics.")]
+    if kinds.count(_DETECTION) > 1:
+        yield "same_results"
+    groups = argument_of(call, "compute_groups")
+    if len(_EXTREMES & set(kinds)) > 1 and not (isinstance(groups, ast.Constant) and groups.value is False):
+        held = _held(call, names)
+        calls = names.nodes(ast.Call)
+        if any(_method(one, name) == "update" for one in calls for name in held):
+            yield "extremes"
 
 
 def _held(call: ast.Call, names: Names) -> set[str]:

@@ -1,4 +1,4 @@
-"""When a program computes the values of a MetricCollection of torchmetrics."""
+"""What a MetricCollection of torchmetrics holds, and when a program computes its values."""
 
 from __future__ import annotations
 
@@ -54,9 +54,41 @@ def test_metrics_that_share_nothing() -> None:
     assert found(f"{head}{LOOP}    print(metrics.compute())\n") == set()
 
 
-def found(program: str) -> set[str]:
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        ("{'least': MinMetric(), 'most': MaxMetric()}", {"extremes"}),
+        ("metrics={'most': least, 'all': torchmetrics.SumMetric(), 'acc': acc}", {"extremes"}),
+        ("{'least': MinMetric(), 'most': MaxMetric()}, compute_groups=False", set()),
+        ("{'least': MinMetric(), 'least_too': MinMetric()}", set()),
+        ("{'least': MinMetric(), 'mean': torchmetrics.MeanMetric()}", set()),
+        ("[MinMetric(), own.MaxMetric()]", set()),
+        ("{'least': MinMetric(), 'most': own.MaxMetric()}", set()),
+        ("{'boxes': MeanAveragePrecision(), 'masks': MeanAveragePrecision(iou_type='segm')}", {"same_results"}),
+        ("{'boxes': MeanAveragePrecision()}", set()),
+    ],
+)
+def test_metrics_that_a_collection_takes_for_one(metrics: str, expected: set[str]) -> None:
+    head = (
+        "import own, torchmetrics\nfrom torchmetrics import MaxMetric, MetricCollection, MinMetric\n"
+        "from torchmetrics.detection import MeanAveragePrecision\nleast = MinMetric()\n"
+        f"metrics = MetricCollection({metrics})\n"
+    )
+    assert found(head + LOOP, "") & {"extremes", "same_results"} == expected
+
+
+def test_a_collection_that_is_called() -> None:
+    program = (
+        "from torchmetrics import MaxMetric, MetricCollection, MinMetric\n"
+        "metrics = MetricCollection({'least': MinMetric(), 'most': MaxMetric()})\n"
+        "for x, y in loader:\n    metrics(loss(x, y))"
+    )
+    assert "extremes" not in found(program, "")
+
+
+def found(program: str, prefix: str = "computed_") -> set[str]:
     context = python_code.scan(Document("train.py", program + "\n"))
     symbols = next(one.value for one in context.settings if one.key == "code.symbols")
     assert isinstance(symbols, tuple)
     name = "torchmetrics.MetricCollection."
-    return {one.removeprefix(name) for one in symbols if str(one).startswith(f"{name}computed_")}
+    return {one.removeprefix(name) for one in symbols if str(one).startswith(f"{name}{prefix}")}
