@@ -2053,6 +2053,7 @@ def test_what_a_program_does_by_hand(text: str, name: str) -> None:
         ("batch['labels'] = ids\nkept = labels != -100", "batch.labels"),
         ("batch['labels'] = ids\nloss = torch.nn.CrossEntropyLoss(ignore_index=-100)", "batch.labels"),
         ("print({'labels': -100})", "batch.labels"),
+        ("batch['labels'] = ids\nprompt = 'Rate it from 0-100.'", "batch.labels"),
         ("print({'completion_mask': [1]})", "batch.completion_mask"),
         ("def f(x, token_type_ids):\n    m(input_ids=x, token_type_ids=token_type_ids)", "batch.token_type_ids"),
         ("model(input_ids=x, token_type_ids=None)", "batch.token_type_ids"),
