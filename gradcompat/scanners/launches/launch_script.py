@@ -287,11 +287,15 @@ def _given_options(script: _Script, launch: Launch) -> tuple[LaunchOption, ...] 
         found[word.text] = LaunchOption(name="", value=word.text, location=script.location(word.place(0)))
     for argument in launch.arguments:
         value = None if isinstance(argument.value, tuple) else argument.value
-        if (isinstance(value, str) and HOLE in value) or script.cut(launch, argument.option_place):
+        cut = script.cut(launch, argument.option_place)
+        if (isinstance(value, str) and HOLE in value) or cut:
             value = None
-        place = script.location(argument.place)
         found[argument.name] = LaunchOption(
-            name=argument.name, value=value, location=place, spelling=script.spelling(argument)
+            name=argument.name,
+            value=value,
+            location=script.location(argument.place),
+            spelling=script.spelling(argument),
+            assumed=None if cut else argument.assumed,
         )
     for variable, word in launch.environment.items():
         name, place = variable_flag(variable), script.location(word.place(0))
