@@ -24,7 +24,7 @@ from gradcompat.scanners.code.assignments import (
 )
 from gradcompat.scanners.code.call_settings import read_call
 from gradcompat.scanners.code.checkpointing_order import HOOKS, order
-from gradcompat.scanners.code.command_options import read_options, read_switches
+from gradcompat.scanners.code.command_options import join_options, read_options, read_switches
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.models import makes_model
 from gradcompat.scanners.code.names import Names
@@ -113,6 +113,7 @@ def read(
     found, whole = _gathered(tree, names, place, document, without)
     for part in parts:
         found.add(part)
+    join_options(found)
     conclude(found, whole)
     return found
 
