@@ -29,7 +29,7 @@ from gradcompat.scanners.configs.training_arguments import expanded, settled
 from gradcompat.scanners.key_mapping import Feed, Feeds, fed
 from gradcompat.scanners.launches import environment_variables
 from gradcompat.scanners.launches.environment_variables import VARIABLES, said_by
-from gradcompat.scanners.launches.launchers import Argument, Launch, is_lightning
+from gradcompat.scanners.launches.launchers import MULTIRUN, Argument, Launch, is_lightning
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.terms.calls import Call, Unread, Value
@@ -415,6 +415,8 @@ def _fed(
     feeds: Feeds, argument: Argument, launch: Launch, places: Places, skipped: list[Skipped]
 ) -> list[tuple[str, Setting]]:
     name, value = argument.name, argument.assumed or argument.value
+    if isinstance(value, str) and "," in value and _is_swept(argument, launch):
+        value = HOLE
     if value is True and name not in feeds and name.removeprefix("no_") in feeds:
         name, value = name.removeprefix("no_"), False
     location = places.location(argument.place)
@@ -437,6 +439,12 @@ def _fed(
         named += [(inner, setting) for setting in settings]
         skipped += unread
     return named
+
+
+def _is_swept(argument: Argument, launch: Launch) -> bool:
+    """Is it ``seed=1,2`` behind ``--multirun``, several runs in one?"""
+    sweeps = any(one.name in MULTIRUN and one.value is True for one in launch.arguments)
+    return sweeps and argument.spelling is not None and not argument.spelling.startswith("-")
 
 
 def _is_list(feeds: Feeds, name: str) -> bool:

@@ -39,7 +39,6 @@ _MAX_LAUNCHES = 200
 _MAX_NESTED = 3  # of `bash -c`
 _MAX_NOTES = 100
 _EXPORTED = 8  # steps that a variable takes in the environment of a launch
-_MULTIRUN = frozenset({"m", "multirun"})
 _MAX_COMPOSED = 20  # launches whose configs are composed
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
@@ -319,9 +318,6 @@ def _overrides(launches: list[Launch], script: _Script) -> tuple[tuple[Override,
         for argument in launch.arguments:
             text, place = argument.value, argument.place
             name = (argument.spelling or "-").removesuffix("={}")
-            if argument.name in _MULTIRUN and isinstance(text, str):  # `-m seed=1,2`
-                name, _, text = text.partition("=")
-                place += len(name) + 1
             if isinstance(text, str) and not name.startswith("-") and HOLE not in name:
                 value = None if HOLE in text else text
                 words.append((argument.option_place, Override(name=name, value=value, location=script.location(place))))

@@ -338,6 +338,9 @@ def _with_arguments(launch: Launch, words: Sequence[Word]) -> Launch:
     return launch
 
 
+MULTIRUN = frozenset({"multirun", "m"})  # Hydra's switch for a run of each of the values of ``seed=1,2``
+
+
 def _options(
     words: Sequence[Word], switches: frozenset[str] = frozenset(), *, files: list[Word] | None = None
 ) -> Iterator[Argument]:
@@ -357,7 +360,7 @@ def _options(
                 continue
             values: list[Word] = []
             while index < len(words) and name not in switches and not _is_option(words[index].text):
-                if values and _is_override(words[index].text):
+                if (values or name in MULTIRUN) and _is_override(words[index].text):
                     break
                 values.append(words[index])
                 index += 1

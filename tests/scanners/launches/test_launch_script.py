@@ -900,3 +900,18 @@ def test_a_variable_by_which_torch_loads_everything() -> None:
 )
 def test_a_module_that_is_run_by_its_name_is_imported(command: str, modules: list[tuple[str, bool]]) -> None:
     assert [(use.full_name, use.conditional) for use in scanned(command).uses] == modules
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "notes_of"),
+    [
+        ("python train.py --multirun seed=1,2", [None], 0),
+        ("python train.py -m lr=1e-4 seed=1,2", [None], 0),
+        ("python train.py --multirun seed=3", [3], 0),
+        ("python train.py seed=1,2", [], 1),
+        ("python train.py --multirun --seed 1,2", [], 1),
+    ],
+)
+def test_several_runs_of_hydra(text: str, expected: list[int | None], notes_of: int) -> None:
+    assert values(f"{text} trainer.accumulate_grad_batches=2", "training.seed") == expected
+    assert len(notes(f"{text} trainer.accumulate_grad_batches=2")) == notes_of
