@@ -20,6 +20,7 @@ from gradcompat.startup.lazy_dataclasses import dataclass, field
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _PLAIN = lazy_pattern(r"[^\s'\"\\$`;&|()<>#{}]+")
+_DEFAULT = lazy_pattern(r"\$\{\w+:?[-=]([^\s$`'\"\\{}]+)\}")
 _PARAMETER = lazy_pattern(r"([A-Za-z_]\w*)(?::?([-=])(.*))?", re.DOTALL)
 _VARIABLE = lazy_pattern(r"[A-Za-z_]\w*")
 _ELEMENTS = lazy_pattern(r"([A-Za-z_]\w*)\[[@*]\]")
@@ -144,12 +145,14 @@ class Trace:
         exported: names of those that are in the environment of commands.
         uncertain: names that are assigned more than once in a script with functions, whose order nobody knows.
         spans: where the assignments stand, in their order: start, end, name.
+        chosen: names that some assignment gives a value which is known.
     """
 
     values: dict[str, list[Word]] = field(default_factory=dict)
     exported: set[str] = field(default_factory=set)
     uncertain: frozenset[str] = frozenset()
     spans: list[tuple[int, int, str]] = field(default_factory=list)
+    chosen: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, text: str) -> Trace:
@@ -168,6 +171,8 @@ class Trace:
         """``NAME=value`` and ``NAME+=value``, of which the value starts at ``start``."""
         value = [word.part(start)] if word.elements is None else word.elements
         self.spans.append((word.start, word.end, name))
+        if not word.unknown:
+            self.chosen.add(name)
         before = self.values.pop(name, None)
         if not append:
             before = []
@@ -621,7 +626,9 @@ class _Lexer:
         ):
             word = self._current(at)
             if len(text) > 1:
-                word.unknown.append(text[:100])
+                # What a script sets itself does not have the default that it has elsewhere.
+                own = self._trace is not None and name in self._trace.chosen
+                word.unknown.append(f"${{{name}}}" if own else text[:100])
                 word.add(HOLE, at)
             else:
                 word.add(text, at)
@@ -643,6 +650,12 @@ class _Lexer:
             word.parts.extend(part.parts)
             word.places.extend(part.places)
             word.unknown.extend(part.unknown)
+
+
+def default_of(word: Word, text: str) -> str | None:
+    """What ``${STEPS:-8}`` stands for unless somebody sets it, where a text of the word is that and nothing else."""
+    match = _DEFAULT.fullmatch(word.unknown[0]) if text == HOLE and len(word.unknown) == 1 else None
+    return None if match is None else match[1]
 
 
 def _has_signs(text: str) -> bool:

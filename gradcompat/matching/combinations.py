@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
 from gradcompat.matching.chosen_releases import by_build, by_class, without_deepspeed
 from gradcompat.matching.entries import FEW, Choices
-from gradcompat.matching.forks import Forks
+from gradcompat.matching.forks import PLATFORMS, Forks
 from gradcompat.matching.package_terms import MAX_CHOICES, absence, built_apart, choices_of
 from gradcompat.matching.run_exceptions import exceptions_of
 from gradcompat.matching.run_terms import verdict_of
@@ -18,7 +18,7 @@ from gradcompat.matching.verdict import Verdict
 from gradcompat.matching.view import View
 from gradcompat.messages import joined
 from gradcompat.model.environment import Package
-from gradcompat.model.issue import Combination, Issue, Term
+from gradcompat.model.issue import Combination, Issue, PlatformTerm, Term
 from gradcompat.startup.lazy_dataclasses import dataclass
 from gradcompat.truth import Certainty
 
@@ -58,16 +58,30 @@ def matches_of(combination: Combination, issue: Issue, view: View) -> Iterator[M
             absent = [absence(term, chosen, view) for term in combination.absent]
             beside_these = by_class(combination, without_deepspeed(combination, others, chosen, view), chosen, view)
             beside_these = by_build(combination, beside_these, chosen, view)
-            if all(verdict.certainty for verdict in (*absent, *beside_these)):
+            elsewhere = _elsewhere(chosen, view)
+            if all(verdict.certainty for verdict in (*absent, *beside_these, *elsewhere)):
                 matched = True
                 apart = built_apart(chosen, view) if len(chosen) > 1 else ()
-                decisive = [*verdicts, *absent, *beside_these, *apart, *of_run]
+                decisive = [*verdicts, *absent, *beside_these, *elsewhere, *apart, *of_run]
                 yield Match(min([one.certainty for one in decisive]), chosen, decisive, combination.terms)
     if not matched:
         entries = tuple(entry for one in alternatives for entry in one.entries)
         verdicts = [choice.verdict for some in possible for choice in some]
         # What is open or presumed decides nothing here.
         yield Match(Certainty.NO, entries, [*verdicts, *others], combination.terms)
+
+
+def _elsewhere(chosen: Sequence[Package], view: View) -> Sequence[Verdict]:
+    """Whether the run is on a platform of entries that a lockfile has for other ones than Linux alone."""
+    if not any(entry.marker or entry.reached for entry in chosen):
+        return ()
+    platforms = view.forks.platforms(chosen)
+    return () if not platforms or "linux" in platforms else [verdict_of(_on(platforms), view)]
+
+
+@lru_cache(maxsize=8)  # a term is decided once in a run, by its identity
+def _on(platforms: frozenset[str]) -> PlatformTerm:
+    return PlatformTerm(platforms=tuple(name for name in PLATFORMS if name in platforms))
 
 
 def _chosen(

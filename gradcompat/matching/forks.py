@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MOST_STEPS = 300_000
 _POINTS = 512
 _ODD = 500  # steps that an atom takes which the reference implementation compares
+PLATFORMS = ("linux", "darwin", "win32")
 _ANYWHERE = -1  # every bit: has a point in common with anything
 
 Conflicts = tuple[frozenset[str], ...]
@@ -94,6 +95,18 @@ class Forks:
             return self._covered(chosen, entries)
         except _Spent:
             return False
+
+    def platforms(self, chosen: Iterable[Package]) -> frozenset[str]:
+        """Where all of ``chosen`` can be installed together, of the values that ``sys_platform`` has."""
+        chosen = tuple(chosen)
+        try:
+            grid = self._grid_of(chosen)
+            together = _ANYWHERE
+            for package in chosen:
+                together &= self._points(package, grid)
+            return frozenset(name for name in PLATFORMS if together & self._holds(f"sys_platform == '{name}'", grid))
+        except _Spent:
+            return frozenset(PLATFORMS)
 
     def _covered(self, chosen: tuple[Package, ...], entries: tuple[Package, ...]) -> bool:
         grid = self._grid_of((*chosen, *entries))

@@ -72,12 +72,14 @@ class LaunchOption:
         value: its text; True for a bare switch, None if it is not known.
         location: where the value stands.
         spelling: the option with ``{}`` in the place of the value; None for a bare switch.
+        assumed: its text where it is not known, unless somebody sets the variable that it comes from.
     """
 
     name: str
     value: str | bool | None
     location: Location
     spelling: str | None = None
+    assumed: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

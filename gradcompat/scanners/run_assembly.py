@@ -10,11 +10,20 @@ not says nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from gradcompat.budget import Budget
-from gradcompat.model.context import Context, LaunchOption, OptionalUse, OptionDefault, OptionTest, Override, Unset
+from gradcompat.model.context import (
+    ConfigValue,
+    Context,
+    LaunchOption,
+    OptionalUse,
+    OptionDefault,
+    OptionTest,
+    Override,
+    Unset,
+)
 from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
 from gradcompat.scanners.code.option_branches import answer
@@ -368,12 +377,14 @@ def _composed(members: list[Context], budget: Budget) -> list[Context]:
         if other.composed is None:
             continue
         if not budget.take(len(first.overrides) * (1 + len(other.composed.holds))):
-            others[index] = replace(other, settings=tuple(replace(setting, value=None) for setting in other.settings))
+            open_settings = tuple(replace(setting, value=None) for setting in other.settings)
+            others[index] = replace(other, settings=open_settings, values=())
             continue
         again = [recomposed(other, overrides) for overrides in first.overrides]
         settings = dict.fromkeys(setting for context in again for setting in context.settings)
         skipped = dict.fromkeys(skipped for context in again for skipped in context.skipped)
-        others[index] = replace(other, settings=tuple(settings), skipped=tuple(skipped))
+        values = tuple(_agreed(value for context in again for value in context.values))
+        others[index] = replace(other, settings=tuple(settings), skipped=tuple(skipped), values=values)
         told.update(setting.location for setting in settings)
         groups = {group for context in again if context.composed is not None for group in context.composed.groups}
         told.update(
@@ -432,6 +443,16 @@ def _reached(start: int, named: dict[int, list[int]]) -> list[int]:
         reached.update(dict.fromkeys(new))
         waiting += new
     return list(reached)
+
+
+def _agreed(values: Iterable[ConfigValue]) -> Iterator[ConfigValue]:
+    """Each value of a config that is composed several times; what differs is open."""
+    found: dict[tuple[str, ...], ConfigValue] = {}
+    for one in values:
+        before = found.setdefault(one.path, one)
+        if before.value != one.value:
+            found[one.path] = replace(before, value="${}")
+    yield from found.values()
 
 
 def _default_files(program: Context, launches: Sequence[Context]) -> tuple[str, ...]:

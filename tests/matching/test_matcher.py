@@ -390,6 +390,26 @@ def test_absent_packages(listed: list[Package], closed: bool, expected: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("marker", "platform", "expected"),
+    [
+        ("sys_platform == 'darwin' and platform_machine == 'x86_64'", None, "conditional"),
+        ("sys_platform == 'darwin' and platform_machine == 'x86_64'", "linux", "not_affected"),
+        ("sys_platform == 'darwin' and platform_machine == 'x86_64'", "darwin", "affected"),
+        ("sys_platform != 'linux'", "win32", "affected"),
+        ("sys_platform == 'darwin' or python_version >= '3.10'", None, "affected"),
+        ("sys_platform == 'emscripten'", None, "affected"),
+        (None, None, "affected"),
+    ],
+)
+def test_an_entry_for_another_platform_than_linux_asks_for_that(
+    marker: str | None, platform: str | None, expected: str
+) -> None:
+    torch = package("torch", "2.2.2", marker=marker)
+    [finding] = match(environment(torch, platform=platform), [issue((versions("torch", "<2.3"),))], NAMES)
+    assert finding.status == expected
+
+
+@pytest.mark.parametrize(
     "term", [VirtualTerm(name="__cuda", versions=ALL), VirtualTerm(name="__cuda_arch", versions=ALL)]
 )
 def test_a_build_for_something_else_than_cuda_has_no_defect_of_cuda(term: VirtualTerm) -> None:

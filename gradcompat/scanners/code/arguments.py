@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners.code.calls import Known, known
-from gradcompat.scanners.code.configuration_objects import fields_of, is_item_set
+from gradcompat.scanners.code.configuration_objects import fields_of, handed, is_item_set
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.configs.training_arguments import expanded, settled
 from gradcompat.scanners.key_mapping import fed
@@ -21,6 +21,8 @@ Place = Callable[[ast.AST], Location]
 _LONGEST = 1000
 _MOST = 1000
 _DEEPEST = 4
+_FEW = 50
+_FOLLOWED = 2  # calls of functions that make mappings, one in the other
 # What makes a mapping of an object of a dataclass.
 _AS_MAPPING = frozenset({"dataclasses.asdict", "attr.asdict", "attrs.asdict"})
 # What is on where a list is given.
@@ -77,9 +79,10 @@ def argument(
     at: ast.expr = node
     if value is not UNKNOWN:
         at, spelling = _origin(node, names, scope, spelling)
-    # Of a mapping in a mapping only what is written there: names could multiply without end.
-    followed = depth < _DEEPEST and (depth == 0 or not isinstance(node, ast.Name))
-    inside = pairs(node, names, scope) if followed else None
+    inside = pairs(node, names, scope) if depth < _DEEPEST else None
+    # Of mappings in mappings what is written there, and few names: they could multiply without end.
+    if inside is not None and depth and isinstance(node, ast.Name) and (depth > 1 or len(inside) > _FEW):
+        inside = None
     if inside is not None and value is UNKNOWN:
         value = {}  # of what is not literal in it, its own arguments say so
     yield Argument(name, value, at, spelling, node)
@@ -160,9 +163,40 @@ def _pairs(node: ast.expr, names: Names, scope: Scope, depth: int) -> list[Pair]
             return _joined((pairs(left, names, scope, depth + 1), pairs(right, names, scope, depth + 1)))
         case ast.Call(func=called, args=[held], keywords=[]) if _AS_MAPPING.intersection(names.resolve(called, scope)):
             return _fields(held, names, scope)
+        case ast.Call() if (made := _made(node, names, scope, depth)) is not None:
+            return pairs(made, names, scope, depth + 1)
         case ast.Subscript() | ast.Attribute() | ast.Call():
             return _held(node, names, scope, depth)
     return None
+
+
+def _made(call: ast.Call, names: Names, scope: Scope, depth: int) -> ast.Dict | None:
+    """The mapping that a function of the project returns, as if it were written where the function is called."""
+    made = names.returned(call, scope) if depth <= _FOLLOWED else None
+    found = None if made is None else pairs(made.node, made.names, made.scope, depth + 1)
+    return None if found is None or len(found) > _FEW else _inline(found, call, names, depth)
+
+
+def _inline(found: list[Pair], call: ast.Call, names: Names, depth: int) -> ast.Dict:
+    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(pair.key), call) for pair in found]
+    return ast.copy_location(ast.Dict(keys, [_inlined(pair, call, names, depth) for pair in found]), call)
+
+
+def _inlined(pair: Pair, call: ast.Call, names: Names, depth: int) -> ast.expr:
+    """A value as the call makes it: what is read off, and what the call gives; all else is unread."""
+    if is_sometimes(pair.node) and isinstance(pair.node, ast.IfExp):
+        return _sometimes(_inlined(pair._replace(node=pair.node.body), call, names, depth))
+    bound = pair.names.bound_once(pair.node.id, pair.scope) if isinstance(pair.node, ast.Name) else None
+    if isinstance(pair.node if bound is None else bound[0], ast.Dict):
+        inside = pairs(pair.node, pair.names, pair.scope, depth + 1)
+        if inside is not None and len(inside) <= _FEW:
+            return _inline(inside, call, names, depth + 1)
+    given = handed(pair.node, pair.scope, call, names)
+    if given is not None:
+        return given
+    value = pair.names.literal(pair.node, pair.scope)
+    plain = value is None or isinstance(value, (bool, int, float, str))
+    return ast.copy_location(ast.Constant(value if plain else ...), pair.node if pair.names is names else call)
 
 
 def _joined(parts: Iterable[list[Pair] | None]) -> list[Pair] | None:
@@ -181,6 +215,13 @@ def _entry(key: ast.expr | None, value: ast.expr, names: Names, scope: Scope, de
             return pairs(value, names, scope, depth + 1)
         case ast.Constant(value=str(written)):
             return [Pair(written, value, f'"{written}": {{}}', names, scope)]
+        case ast.Name(id=name):
+            bound = names.bindings(name, scope)
+            keys = (
+                [] if bound is None else [names.literal(one, bound[1]) for one in bound[0] if isinstance(one, ast.AST)]
+            )
+            if keys and bound is not None and len(keys) == len(bound[0]) and all(isinstance(one, str) for one in keys):
+                return [Pair(one, _sometimes(value), f'"{one}": {{}}', names, scope) for one in dict.fromkeys(keys)]
     return None
 
 

@@ -35,6 +35,8 @@ _ADD_TO_IT = lazy_pattern(
 _TABLE_ALONE = "torch.nn.Parameter.frozen_table"
 # Models with a loss: the bodies of models, which have none, are not asked.
 _HEAD = lazy_pattern(r"For[A-Z]|LMHead")
+# Classes of transformers with a loss of which a subclass may have another.
+_WITH_LOSS = lazy_pattern(r"transformers\.(?:\w+\.)*\w*(?:For[A-Z]\w+|LMHeadModel)")
 # What from_pretrained makes: a class of transformers that a class of the project derives from.
 _MODEL = lazy_pattern(r"transformers\.(?:\w+\.)*\w*(?:Model|For[A-Z]\w+)")
 # A compute_loss that the Trainer cannot tell how many labels count: since 4.46 most releases stop there.
@@ -317,12 +319,44 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
                 found.symbol("transformers.PreTrainedModel._init_weights", method)
     if any(BASE.fullmatch(name) for name in bases):
         found.added += layers_of(found, node)
-    if any(name.startswith("transformers.") and name.endswith("PreTrainedModel") for name in bases):
+    own = any(name.startswith("transformers.") and name.endswith("PreTrainedModel") for name in bases)
+    if own or any(_WITH_LOSS.fullmatch(name) for name in bases):
         for method in node.body:
-            if isinstance(method, ast.FunctionDef) and method.name == "forward":
-                headed = _HEAD.search(node.name) or any(one.arg == "labels" for one in method.args.args)
-                if headed:
-                    _forward(found, step, method, refusing=_refuses(node))
+            if not _overrides(method, "forward") or _leaves_loss(method):
+                continue
+            if (own and _HEAD.search(node.name)) or (
+                _gives_loss(method) and (own or is_named(node.name, found.document))
+            ):
+                _forward(found, step, method, refusing=_refuses(node))
+
+
+def _gives_loss(forward: ast.FunctionDef) -> bool:
+    """Does a model's `forward` take labels, or return ``{"loss": …}`` or ``Output(loss=…)``?"""
+    if any(one.arg == "labels" for one in (*forward.args.args, *forward.args.kwonlyargs)):
+        return True
+    for inner in ast.walk(forward):
+        match inner:
+            case ast.Return(value=ast.Dict(keys=keys)):
+                if any(isinstance(key, ast.Constant) and key.value == "loss" for key in keys):
+                    return True
+            case ast.Return(value=ast.Call(keywords=keywords)):
+                if any(keyword.arg == "loss" for keyword in keywords):
+                    return True
+    return False
+
+
+def _leaves_loss(forward: ast.FunctionDef) -> bool:
+    """Does a `forward` hand all that it is given, labels and the count of them, to that of its base?"""
+    for inner in ast.walk(forward):
+        match inner:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Call(func=ast.Name("super")), attr="forward"), keywords=keywords
+            ):
+                given = {keyword.arg: keyword.value for keyword in keywords}  # None is **kwargs
+                labels = given.get("labels", ast.Constant("*") if None in given else ast.Constant(None))
+                whole = None in given or "num_items_in_batch" in given
+                return whole and not (isinstance(labels, ast.Constant) and labels.value is None)
+    return False
 
 
 def _clipping_step(found: Findings, optimizer: ast.ClassDef) -> None:

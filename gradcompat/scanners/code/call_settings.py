@@ -56,7 +56,7 @@ from gradcompat.scanners.code.own_loops import TRAINERS, is_method_of
 from gradcompat.scanners.code.padding_tokens import special_tokens
 from gradcompat.scanners.code.syntax import argument_of
 from gradcompat.scanners.code.walk import Step, text
-from gradcompat.scanners.configs.deepspeed import OF_TRAINER, SIZES
+from gradcompat.scanners.configs.deepspeed import OF_TRAINER, left_to_engine
 from gradcompat.terms.defaults import TRAIN
 
 # `auto` in a mapping of DeepSpeed leaves these to the arguments that it stands among.
@@ -243,7 +243,7 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     if "deepspeed.zero_optimization.stage" in given and not any("offload" in one for one in given):
         found.state(step, "deepspeed.offload_optimizer", "none")
     if name == "deepspeed.initialize":
-        for key, left in _left_to_engine(given):
+        for key, left in left_to_engine(given):
             found.state(step, key, left)
     if last == "DeepSpeedStrategy" and all(keyword.arg is not None for keyword in call.keywords):
         for key, left in _left_to_strategy(given):
@@ -364,20 +364,6 @@ def _class_of(found: Findings, step: Step, given: ast.expr | None) -> tuple[Name
     made = given if bound is None else bound[0]
     defined = found.names.definition(made.func, step.scope) if isinstance(made, ast.Call) else None
     return (defined[0], defined[1]) if defined is not None and isinstance(defined[1], ast.ClassDef) else None
-
-
-def _left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | float]]:
-    """What a config of DeepSpeed in the program leaves out, where it asks for a stage; one without ZeRO is stage 0."""
-    names = [name.partition(".")[2] for name in given]
-    if any(names) and not any(name.startswith("zero_optimization") for name in names):
-        yield "deepspeed.zero_stage", 0
-    if "zero_optimization.stage" in names:
-        if not any("offload" in name for name in names):
-            yield "deepspeed.offload_optimizer", "none"
-        if "gradient_clipping" not in names:
-            yield "deepspeed.gradient_clipping", 0.0
-        if "gradient_accumulation_steps" not in names and sum(size in names for size in SIZES) == 1:
-            yield "training.gradient_accumulation_steps", 1  # of both sizes it would be the ratio
 
 
 def _left_to_strategy(given: Mapping[str, object]) -> Iterator[tuple[str, int]]:

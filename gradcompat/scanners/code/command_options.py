@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradcompat.model.context import OptionFile
-from gradcompat.scanners.code.arguments import Argument, Place
+from gradcompat.model.context import OptionDefault, OptionFile
+from gradcompat.scanners.code.arguments import Argument, Place, said
 from gradcompat.scanners.code.calls import known
 from gradcompat.scanners.code.command_functions import ROOTS, Function, commanded, is_command, parameters
 from gradcompat.scanners.code.config_lookups import is_config
@@ -26,20 +26,18 @@ def read_options(found: Findings, steps: Sequence[Step]) -> None:
     """The options of the program's own command line; of two with one name the defaults have to agree."""
     if not ROOTS.isdisjoint(found.names.imported):
         _commands(found, steps)
-    makers = [step for step in steps if isinstance(step.node, ast.Call) and _makes_options(step.node, found, step)]
-    if not makers:
-        return
     taken_back = {node for step in steps if isinstance(step.node, ast.If) for node in _taken_back(step.node)}
-    changed = {
+    found.changed = {
         step.node.attr
         for step in steps
         if isinstance(step.node, ast.Attribute) and _is_stored(step.node) and step.node not in taken_back
     }
+    makers = [step for step in steps if isinstance(step.node, ast.Call) and _makes_options(step.node, found, step)]
     for step in makers:
         match step.node:
             case ast.Call(func=ast.Attribute(attr="add_argument")) as call:
                 option = option_of(call, found.names, step.scope)
-                if option is not None and option.name not in changed:
+                if option is not None and option.name not in found.changed:
                     if isinstance(option.default, str) and is_config(option.default):
                         found.option_files.append(OptionFile(flags=option.flags, path=option.default))
                     before = found.options.get(option.name)
@@ -48,8 +46,43 @@ def read_options(found: Findings, steps: Sequence[Step]) -> None:
             case ast.Call() as call:
                 for of_trainer, known_options in ((False, found.options), (True, found.switches)):
                     for option in _fields_of_classes(found, step, call, of_trainer=of_trainer):
-                        if option.name not in changed and option.name not in found.options:
+                        if option.name not in found.changed and option.name not in found.options:
                             known_options[option.name] = option
+
+
+def join_options(found: Findings) -> None:
+    """What options give that another module of the program has: ``from options import get_args``."""
+    modules = [found, *found.parts]
+    waiting = [(one, argument) for one in modules for argument in one.waiting]
+    if not waiting:
+        return
+    changed = set().union(*(one.changed for one in modules))
+    options: dict[str, tuple[Findings, Option]] = {}
+    for one in modules:
+        for name, option in one.options.items():
+            before = options.setdefault(name, (one, option))[1]
+            if before.default != option.default:
+                options[name] = one, replace(option, default=UNKNOWN)
+    for one, (name, meaning, argument, tool) in waiting:
+        if name in changed or name not in options:
+            continue
+        owner, option = options[name]
+        default = replace(argument, value=option.default, node=option.node, spelling=None)
+        settings, _ = said(meaning, [default], owner.names, owner.names.module, owner.place, branch=False)
+        at = one.place(argument.node)
+        stated = tuple(told for told in one.settings if told.value is None and told.location == at)
+        if stated and option.names is None:
+            found.defaults.append(
+                OptionDefault(
+                    flags=option.flags,
+                    tool=tool,
+                    argument=argument.name,
+                    stated=stated,
+                    default=tuple(settings),
+                    switched=option.switched,
+                    assigned=option.assigned,
+                )
+            )
 
 
 def _commands(found: Findings, steps: Sequence[Step]) -> None:

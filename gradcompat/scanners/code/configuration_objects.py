@@ -495,6 +495,18 @@ def returned(call: ast.Call, names: Names, scope: Scope) -> Source | None:
     return Source(returns[0].value, defined[0], defined[0].scopes[defined[1]], None)
 
 
+def handed(node: ast.AST, inside: Scope, call: ast.Call, names: Names) -> ast.expr | None:
+    """What a call gives for a parameter of the function that it calls, or its literal default; None of all else."""
+    defined = names.definition(call.func, names.scope_of(call))
+    if not isinstance(node, ast.Name) or defined is None or inside.names.get(node.id) != [None]:
+        return None
+    owner, function, within = defined
+    if not isinstance(function, ast.FunctionDef) or owner.scopes[function] is not inside:
+        return None
+    given = _parameter(node.id, function.args, call, names, within)
+    return None if given is None or (given.scope is within and not isinstance(given.node, ast.Constant)) else given.node
+
+
 def _imported(found: Source) -> Source | None:
     """A class or an object of another module of the project, which binds its name once."""
     if found.names.definition(found.node, found.scope) is not None:

@@ -24,7 +24,7 @@ from gradcompat.scanners.code.assignments import (
 )
 from gradcompat.scanners.code.call_settings import read_call
 from gradcompat.scanners.code.checkpointing_order import HOOKS, order
-from gradcompat.scanners.code.command_options import read_options, read_switches
+from gradcompat.scanners.code.command_options import join_options, read_options, read_switches
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.models import makes_model
 from gradcompat.scanners.code.names import Names
@@ -84,7 +84,7 @@ _TELLING = (
 )
 
 # What leaves tokens out of the loss. Other labels are the ids themselves, as collators for language models make them.
-_LEAVES_OUT = lazy_pattern(r"-100\b|IGNORE_INDEX|ignore_index")
+_LEAVES_OUT = lazy_pattern(r"(?<!\w)-100\b|IGNORE_INDEX|ignore_index")  # not 0-100, as texts have it
 
 # Padding, which every collator leaves out, a metric that takes the same tokens out again, and a loss that is told so.
 _LEAVES_NO_ANSWER_OUT = lazy_pattern(
@@ -113,6 +113,7 @@ def read(
     found, whole = _gathered(tree, names, place, document, without)
     for part in parts:
         found.add(part)
+    join_options(found)
     conclude(found, whole)
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar, cast
 
 from gradcompat.formats.document import Document
 from gradcompat.model.context import ConfigLookup, DataclassParser, OptionBranch, OptionDefault, OptionFile, OptionTest
@@ -41,6 +41,22 @@ class Called:
     node: ast.Call
 
 
+class Waiting(NamedTuple):
+    """An argument that an option gives which another module of the program may have.
+
+    Attributes:
+        name: the option, by the attribute that has its value.
+        known: what the arguments of the call mean.
+        argument: the argument as the program passes it on.
+        tool: what it is given to, by its full name; empty for a method.
+    """
+
+    name: str
+    known: Known
+    argument: Argument
+    tool: str
+
+
 @dataclass(slots=True)
 class Findings:
     """The settings, and what else counts at the end.
@@ -71,6 +87,8 @@ class Findings:
         resumed: of each call of ``train`` of a Trainer of transformers or its heirs whether it is given anything.
         options: options of the command line, by the attribute that has their value.
         switches: those fields of the arguments of a trainer that the project adds.
+        changed: attributes that are set, of whatever object: no option has its value then.
+        waiting: arguments that options give which the module itself does not have.
         blocks: the parts of the module that may not be run, once somebody has asked.
         switched: the parts that options of the command line decide.
         options_of: what has to hold for names and calls to be used that are used in such parts alone.
@@ -125,6 +143,8 @@ class Findings:
     resumed: list[bool] = field(default_factory=list)
     options: dict[str, Option] = field(default_factory=dict)
     switches: dict[str, Option] = field(default_factory=dict)
+    changed: set[str] = field(default_factory=set)
+    waiting: list[Waiting] = field(default_factory=list)
     blocks: list[Block] | None = None
     switched: list[Switch] = field(default_factory=list)
     options_of: dict[str, tuple[OptionTest, ...]] = field(default_factory=dict)
@@ -302,6 +322,11 @@ class Findings:
                     place=place,
                     at=self.place(argument.node),
                 )
+        self.waiting += [
+            Waiting(name, known, argument, tool)
+            for argument, name in read
+            if name is not None and options[id(argument)] is None
+        ]
         given = [argument for argument, _ in read if options[id(argument)] is None]
         given = [argument for argument in given if not self._is_said(known, argument)]
         if tool and not step.branch:

@@ -75,6 +75,9 @@ _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
 _CUT = lazy_pattern(r"\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,")
 _ALL_COUNT = lazy_pattern(r"""\[["']labels["']\]\s*=\s*\w+\[["']input_ids["']\]""")
 _FILLED = lazy_pattern(r"""padding["']?\s*[=:]\s*["']max_length["']""")
+# A collator that pads nothing, and stops where texts of a batch differ in length; what makes them differ by batch.
+_STACKED = lazy_pattern(r"data_collator\s*=\s*(?:\w+\.)*default_data_collator\b")
+_TO_LONGEST = lazy_pattern(r"""padding["']?\s*[=:]\s*(?:True|["']longest)""")
 # What leaves out the padding that a text is filled up with.
 _LEAVES_OUT = lazy_pattern(r"-\s*100|DataCollatorFor|ignore_index|masked_fill")
 # Also what may bring one from elsewhere: engines, configs and checkpoints.
@@ -374,7 +377,8 @@ def _loss(found: Findings) -> None:
 def _blocks(found: Findings) -> None:
     """Texts of one length, of which every token counts.
 
-    They are cut into blocks, as run_clm.py of transformers does, or filled up with padding that is among the labels.
+    They are cut into blocks, as run_clm.py of transformers does, filled up with padding that is among the labels, or
+    stacked as they are.
     """
     driver = found.drivers.get("transformers.Trainer") or found.drivers.get("accelerate")
     if driver is None or found.own_losses or any(one.key == "data.unequal_labels" for one in found.settings):
@@ -382,7 +386,8 @@ def _blocks(found: Findings) -> None:
     text = "\n".join(found.texts)
     masks = "DataCollatorForLanguageModeling" in text and "mlm=False" not in text.replace(" ", "")
     cut = _CUT.search(text) and not masks and "-100" not in text
-    if (cut or (_FILLED.search(text) and not _LEAVES_OUT.search(text))) and _ALL_COUNT.search(text):
+    stacked = _STACKED.search(text) and not _TO_LONGEST.search(text) and "-100" not in text
+    if (cut or stacked or (_FILLED.search(text) and not _LEAVES_OUT.search(text))) and _ALL_COUNT.search(text):
         found.settings.append(Setting(key="data.unequal_labels", value=False, location=driver, presumed=True))
 
 

@@ -11,12 +11,14 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from gradcompat.errors import Malformed
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import Location
 from gradcompat.quotation import parser_reason
+from gradcompat.scanners.code.newer_strings import respelled
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 MAX_CHARACTERS = 512 * 1024
@@ -55,9 +57,7 @@ def parse(text: str, path: str) -> ast.Module:
     if deep is not None:
         raise Malformed("nested too deeply", path=path, line=deep)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of "\d", which is their business
-            return ast.parse(text)
+        return _parsed(text)
     except SyntaxError as error:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         raise Malformed(
@@ -68,6 +68,19 @@ def parse(text: str, path: str) -> ast.Module:
         raise Malformed("not valid Python: holds half a character", path=path, line=line) from None
     except (RecursionError, MemoryError):
         raise Malformed("nested too deeply", path=path) from None
+
+
+def _parsed(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of "\d", which is their business
+        try:
+            return ast.parse(text)
+        except SyntaxError:
+            if sys.version_info >= (3, 12) or (older := respelled(text)) == text:
+                raise
+            with suppress(SyntaxError):
+                return ast.parse(older)
+            raise
 
 
 def children(node: ast.AST) -> list[ast.AST]:

@@ -18,6 +18,7 @@ from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.code.call_lines import SECRET, is_word
 from gradcompat.scanners.code.calls import known
 from gradcompat.scanners.configs import adapter_config, training_arguments
+from gradcompat.scanners.configs.deepspeed import left_to_engine
 from gradcompat.scanners.configs.flat import Config, Entry, run_of, settings_of
 from gradcompat.scanners.configs.model_names import model_settings
 from gradcompat.scanners.key_mapping import Feed, Feeds
@@ -96,7 +97,11 @@ def settings_of_lookup(context: Context, lookup: ConfigLookup) -> list[Setting] 
     tool = known(lookup.tool)
     if not entries or tool is None:
         return None
-    return settings_of(Config(Document(context.source, ""), {}, tuple(entries)), tool.feeds)[0]
+    settings = settings_of(Config(Document(context.source, ""), {}, tuple(entries)), tool.feeds)[0]
+    if lookup.tool == "deepspeed.initialize":
+        left = left_to_engine({entry.name: entry.value for entry in entries})
+        settings += [Setting(key=key, value=value, location=entries[0].location) for key, value in left]
+    return settings
 
 
 def with_blocks(calls: Setting, lookups: Sequence[ConfigLookup], contexts: Sequence[Context]) -> Setting:
@@ -146,6 +151,9 @@ def with_passed_blocks(context: Context, lookups: Sequence[ConfigLookup]) -> Con
     passed = [(lookup, settings) for lookup in lookups if (settings := settings_of_lookup(context, lookup)) is not None]
     if not passed:
         return context
+    if context.kind != KIND:  # it says by itself what its other parts mean
+        told = (setting for _, found in passed for setting in found)
+        return replace(context, settings=tuple(dict.fromkeys((*context.settings, *told))))
     adapters = {one.tool.startswith(_ADAPTERS) for one, _ in passed}
     rest = [block for block in _blocks(context.values) if _is_adapter(context.values, block) not in adapters]
     entries = [entry for block in rest for entry in _entries(context.values, block)]

@@ -7,6 +7,7 @@ JSON and refuse them. ``auto`` is transformers' word: the value comes from the T
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats.document import Document
@@ -271,3 +272,17 @@ def _corrected(settings: list[Setting]) -> tuple[Setting, ...]:
         for setting in settings
         if not (torch and setting.key == "optimizer.library" and setting.value == "deepspeed")
     )
+
+
+def left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | float]]:
+    """What a config of DeepSpeed in the program leaves out, where it asks for a stage; one without ZeRO is stage 0."""
+    names = [name.partition(".")[2] for name in given]
+    if any(names) and not any(name.startswith("zero_optimization") for name in names):
+        yield "deepspeed.zero_stage", 0
+    if "zero_optimization.stage" in names:
+        if not any("offload" in name for name in names):
+            yield "deepspeed.offload_optimizer", "none"
+        if "gradient_clipping" not in names:
+            yield "deepspeed.gradient_clipping", 0.0
+        if "gradient_accumulation_steps" not in names and sum(size in names for size in SIZES) == 1:
+            yield "training.gradient_accumulation_steps", 1  # of both sizes it would be the ratio

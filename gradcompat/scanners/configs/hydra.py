@@ -8,13 +8,14 @@ of a config that lies nowhere (standard input) they are referred to.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
 from gradcompat.errors import Unrecognised
 from gradcompat.formats import yaml_nodes, yaml_text
 from gradcompat.formats.document import Document
-from gradcompat.model.context import Composed, Context, Override
+from gradcompat.model.context import Composed, ConfigValue, Context, Override
 from gradcompat.model.environment import Location, Setting, Skipped
 from gradcompat.quotation import quoted
 from gradcompat.scanners.code.call_lines import SECRET, is_word
@@ -30,6 +31,7 @@ from gradcompat.terms.calls import Call, Unread, Value
 from gradcompat.terms.symbol_patterns import SYMBOLS_KEY
 
 _MAX_DEPTH = 12
+_MOST_VALUES = 5_000
 _LONGEST = 200  # characters of a name in `defaults`
 # Keys beside a `_target_` that are Hydra's own, and no arguments.
 _OF_HYDRA = frozenset({"_target_", "_partial_", "_args_", "_recursive_", "_convert_"})
@@ -148,6 +150,7 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
     return replace(
         told,
         makes=makes,
+        values=tuple(islice(_looked_up(composed), _MOST_VALUES)),
         composed=Composed(
             file=str(document.file),
             holds=tuple(reading.shown for reading in composed.read),
@@ -222,6 +225,25 @@ def _entries(composed: Composite, keys: tuple[str, ...], mapping: yaml_nodes.Map
             place = Location(path=path, line=shown.line, column=shown.column)
             value = _OPEN if composed.is_open(composed.merged.origins[id(node)][1], here) else _value(shown)
             yield part, Entry(known, value, place, composed.spellings.get(id(shown), f"{spelled}: {{}}"))
+
+
+def _looked_up(composed: Composite) -> Iterator[ConfigValue]:
+    """What a program may look up in the config: every scalar, and the words of every list."""
+    for keys, mapping in _mappings(composed.merged.top):
+        for name, node in mapping.entries.items():
+            here = (*keys, name)
+            spelled, shown = composed.merged.resolved(node, here) or (name, node)
+            if isinstance(shown, yaml_nodes.Mapping):
+                continue
+            known = not composed.is_open(composed.merged.origins[id(node)][1], here)
+            path, _ = composed.merged.origins[id(shown)]
+            value: Any = _OPEN
+            if known and isinstance(shown, yaml_nodes.Scalar):
+                value = shown.value
+            elif known and isinstance(shown, yaml_nodes.Sequence):
+                value = tuple(item.text for item in shown.items if isinstance(item, yaml_nodes.Scalar))
+            place = Location(path=path, line=shown.line, column=shown.column)
+            yield ConfigValue(path=here, value=value, location=place, spelling=f"{spelled}: {{}}")
 
 
 def _made(composed: Composite) -> list[Setting]:

@@ -29,7 +29,7 @@ from gradcompat.scanners.configs.training_arguments import expanded, settled
 from gradcompat.scanners.key_mapping import Feed, Feeds, fed
 from gradcompat.scanners.launches import environment_variables
 from gradcompat.scanners.launches.environment_variables import VARIABLES, said_by
-from gradcompat.scanners.launches.launchers import Argument, Launch, is_lightning
+from gradcompat.scanners.launches.launchers import MULTIRUN, Argument, Launch, is_lightning
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.terms.calls import Call, Unread, Value
@@ -221,7 +221,8 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
         if plain and setting.key == "model.name" and isinstance(setting.value, str):
             architecture = architecture_setting(setting.value, setting.location)
             if architecture is not None:
-                settings.insert(settings.index(setting) + 1, architecture)
+                presumed = architecture.presumed or setting.presumed
+                settings.insert(settings.index(setting) + 1, replace(architecture, presumed=presumed))
     if not any(word.text.lower().endswith(_CONFIGS) for word in launch.files):  # which has them itself
         settings += left_to_tool(_tool(launch, feeds), settings)
         if launch.tool == "ms-swift":
@@ -413,7 +414,9 @@ def _last(arguments: Iterable[Argument], places: Places, skipped: list[Skipped])
 def _fed(
     feeds: Feeds, argument: Argument, launch: Launch, places: Places, skipped: list[Skipped]
 ) -> list[tuple[str, Setting]]:
-    name, value = argument.name, argument.value
+    name, value = argument.name, argument.assumed or argument.value
+    if isinstance(value, str) and "," in value and _is_swept(argument, launch):
+        value = HOLE
     if value is True and name not in feeds and name.removeprefix("no_") in feeds:
         name, value = name.removeprefix("no_"), False
     location = places.location(argument.place)
@@ -431,9 +434,17 @@ def _fed(
         )
         if places.cut(launch, argument.option_place):
             settings = [replace(setting, value=None) for setting in settings]
+        elif value is argument.assumed:
+            settings = [replace(setting, presumed=setting.value is not None, spelling=None) for setting in settings]
         named += [(inner, setting) for setting in settings]
         skipped += unread
     return named
+
+
+def _is_swept(argument: Argument, launch: Launch) -> bool:
+    """Is it ``seed=1,2`` behind ``--multirun``, several runs in one?"""
+    sweeps = any(one.name in MULTIRUN and one.value is True for one in launch.arguments)
+    return sweeps and argument.spelling is not None and not argument.spelling.startswith("-")
 
 
 def _is_list(feeds: Feeds, name: str) -> bool:

@@ -41,6 +41,9 @@ def bare_value(flags: Sequence[str], switched: bool | None, name: str) -> bool |
 
 def settings_of_option(option: OptionDefault, given: LaunchOption) -> list[Setting]:
     """The settings that an option makes where a launch gives it; without a value where that is not known."""
+    if given.value is None and given.assumed is not None:
+        told = settings_of_option(option, replace(given, value=given.assumed))
+        return [replace(one, presumed=one.value is not None) for one in told]
     if option.loads and isinstance(given.value, str):
         return model_settings(given.value, given.location, task=option.task, spelling=given.spelling)
     one = LOADER if option.tool == LOADERS else known(option.tool) if option.tool else None

@@ -39,7 +39,6 @@ _MAX_LAUNCHES = 200
 _MAX_NESTED = 3  # of `bash -c`
 _MAX_NOTES = 100
 _EXPORTED = 8  # steps that a variable takes in the environment of a launch
-_MULTIRUN = frozenset({"m", "multirun"})
 _MAX_COMPOSED = 20  # launches whose configs are composed
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
@@ -287,11 +286,15 @@ def _given_options(script: _Script, launch: Launch) -> tuple[LaunchOption, ...] 
         found[word.text] = LaunchOption(name="", value=word.text, location=script.location(word.place(0)))
     for argument in launch.arguments:
         value = None if isinstance(argument.value, tuple) else argument.value
-        if (isinstance(value, str) and HOLE in value) or script.cut(launch, argument.option_place):
+        cut = script.cut(launch, argument.option_place)
+        if (isinstance(value, str) and HOLE in value) or cut:
             value = None
-        place = script.location(argument.place)
         found[argument.name] = LaunchOption(
-            name=argument.name, value=value, location=place, spelling=script.spelling(argument)
+            name=argument.name,
+            value=value,
+            location=script.location(argument.place),
+            spelling=script.spelling(argument),
+            assumed=None if cut else argument.assumed,
         )
     for variable, word in launch.environment.items():
         name, place = variable_flag(variable), script.location(word.place(0))
@@ -318,9 +321,6 @@ def _overrides(launches: list[Launch], script: _Script) -> tuple[tuple[Override,
         for argument in launch.arguments:
             text, place = argument.value, argument.place
             name = (argument.spelling or "-").removesuffix("={}")
-            if argument.name in _MULTIRUN and isinstance(text, str):  # `-m seed=1,2`
-                name, _, text = text.partition("=")
-                place += len(name) + 1
             if isinstance(text, str) and not name.startswith("-") and HOLE not in name:
                 value = None if HOLE in text else text
                 words.append((argument.option_place, Override(name=name, value=value, location=script.location(place))))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from gradcompat.formats.shell import HOLE, Word
+from gradcompat.formats.shell import HOLE, Word, default_of
 from gradcompat.startup.lazy_dataclasses import dataclass, field
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
@@ -144,6 +144,7 @@ class Argument:
         place: the offset of the value; of the option if it has none.
         option_place: the offset of the option.
         spelling: the option with ``{}`` in the place of the value; None for a bare switch.
+        assumed: the value unless somebody sets the variable that has it: ``--lr ${LR:-1e-4}``.
     """
 
     name: str
@@ -151,6 +152,7 @@ class Argument:
     place: int
     option_place: int
     spelling: str | None
+    assumed: str | None = None
 
 
 @dataclass(slots=True)
@@ -336,6 +338,9 @@ def _with_arguments(launch: Launch, words: Sequence[Word]) -> Launch:
     return launch
 
 
+MULTIRUN = frozenset({"multirun", "m"})  # Hydra's switch for a run of each of the values of ``seed=1,2``
+
+
 def _options(
     words: Sequence[Word], switches: frozenset[str] = frozenset(), *, files: list[Word] | None = None
 ) -> Iterator[Argument]:
@@ -350,13 +355,12 @@ def _options(
             name = _name(sign)
             if equals:
                 start = len(sign) + 1
-                yield Argument(
-                    name, value, word.place(start) if value else word.place(0), word.place(0), f"{sign}={{}}"
-                )
+                at = word.place(start) if value else word.place(0)
+                yield Argument(name, value, at, word.place(0), f"{sign}={{}}", default_of(word, value))
                 continue
             values: list[Word] = []
             while index < len(words) and name not in switches and not _is_option(words[index].text):
-                if values and _is_override(words[index].text):
+                if (values or name in MULTIRUN) and _is_override(words[index].text):
                     break
                 values.append(words[index])
                 index += 1
@@ -364,7 +368,8 @@ def _options(
                 yield Argument(name, True, word.place(0), word.place(0), None)
                 continue
             given = values[0].text if len(values) == 1 else tuple(value.text for value in values)
-            yield Argument(name, given, values[0].place(0), word.place(0), f"{text} {{}}")
+            assumed = default_of(values[0], given) if isinstance(given, str) else None
+            yield Argument(name, given, values[0].place(0), word.place(0), f"{text} {{}}", assumed)
         elif _is_override(text):
             start = len(sign) + 1
             yield Argument(
@@ -373,6 +378,7 @@ def _options(
                 word.place(start) if value else word.place(0),
                 word.place(0),
                 f"{sign}={{}}",
+                default_of(word, value),
             )
         elif files is not None and text != "--":
             files.append(word)

@@ -266,3 +266,49 @@ def test_a_function_of_a_module_that_others_import_may_be_given_something_else(t
 def test_a_branch_that_a_class_of_settings_decides_is_decided() -> None:
     program = "class CFG:\n    large = False\nif CFG.large:\n    " + USE.format("4") + "else:\n    " + USE.format("8")
     assert steps(program)[0] == 8
+
+
+@pytest.mark.parametrize(
+    ("body", "call", "expected"),
+    [
+        ("return {'gradient_accumulation_steps': 4}", "make()", 4),
+        ("return dict(gradient_accumulation_steps=4)", "make()", 4),
+        ("return {'gradient_accumulation_steps': steps}", "make(steps=8)", 8),
+        ("return {'gradient_accumulation_steps': steps}", "make(8)", 8),
+        ("return {'gradient_accumulation_steps': steps}", "make()", 2),
+        ("return {'gradient_accumulation_steps': steps}", "make(n)", None),
+        ("return {'gradient_accumulation_steps': 2 * steps}", "make(8)", None),
+        ("steps = max(steps, 8)\n    return {'gradient_accumulation_steps': steps}", "make(4)", None),
+        ("made = {'gradient_accumulation_steps': 4}\n    return made", "make()", 4),
+        ("made = {}\n    made['gradient_accumulation_steps'] = steps\n    return made", "make(8)", 8),
+        (
+            "made = {'gradient_accumulation_steps': 4}\n    if x:\n        made['seed'] = 1\n    return made",
+            "make()",
+            4,
+        ),
+    ],
+)
+def test_a_mapping_that_a_function_makes(body: str, call: str, expected: int | None) -> None:
+    program = f"def make(steps=2):\n    {body}\nprint(make())\nTrainingArguments('out', **{call})\n"
+    settings = python_code.scan(Document("train.py", HEAD + program)).settings
+    assert [one.value for one in settings if one.key == KEY] == [expected]
+
+
+@pytest.mark.parametrize(
+    "body", ["return {'gradient_accumulation_steps': make()}", "return {**make()}", "return make()", "return {key: 4}"]
+)
+def test_a_mapping_that_is_not_written_out(body: str) -> None:
+    program = f"def make():\n    {body}\nTrainingArguments('out', **make())\n"
+    settings = python_code.scan(Document("train.py", HEAD + program)).settings
+    assert [one.value for one in settings if one.key == KEY] in ([], [None])
+
+
+def test_a_key_is_one_of_two() -> None:
+    program = (
+        "import deepspeed\ndef make(half):\n    kind = 'fp16'\n    if half:\n        kind = 'bf16'\n"
+        "    zero = {'stage': 2}\n    return {'zero_optimization': zero, kind: {'enabled': True}}\n"
+        "config = make(x)\nconfig['gradient_clipping'] = 1.0\ndeepspeed.initialize(config=config)\n"
+    )
+    said = {one.key: one.value for one in python_code.scan(Document("train.py", program)).settings}
+    assert (said["deepspeed.zero_stage"], said["deepspeed.gradient_clipping"]) == (2, 1.0)
+    assert said["precision.mode"] is None

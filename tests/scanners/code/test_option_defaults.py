@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import gradcompat
-from gradcompat.formats.document import Document
+from gradcompat.files.root import root_of_folder
+from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
 from gradcompat.scanners.code import python_code
@@ -334,3 +335,70 @@ def test_the_model_may_be_named_by_a_variable() -> None:
     assert [value for _, _, value in values(program, key="model.name")] == ["Qwen/Qwen3-8B"]
     launched = values(program, "MODEL=org/Llama-2-7b-hf python train.py\n", key="model.name")
     assert launched == [("run.sh", 1, "org/Llama-2-7b-hf")]
+
+
+OPTIONS = """\
+import argparse
+def get_parser():
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--accum", type=int, default=8)
+    return parser
+def get_args():
+    return get_parser().parse_args()
+"""
+TRAINS = "Trainer('m', TrainingArguments('out', gradient_accumulation_steps={}.accum)).train()\n"
+IMPORTS = "from transformers import Trainer, TrainingArguments\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "given", "expected"),
+    [
+        ({"train.py": f"{IMPORTS}from options import get_args\no = get_args()\n{TRAINS.format('o')}"}, "", 8),
+        ({"train.py": f"{IMPORTS}from options import get_args\no = get_args()\n{TRAINS.format('o')}"}, "--accum 4", 4),
+        (
+            {
+                "train.py": f"import argparse\nimport options\n{IMPORTS}def main(args):\n    {TRAINS.format('args')}\n"
+                "main(argparse.ArgumentParser(parents=[options.get_parser()]).parse_args())\n"
+            },
+            "",
+            8,
+        ),
+        (
+            {
+                "train.py": "import argparse\nfrom loop import run\nparser = argparse.ArgumentParser()\n"
+                "parser.add_argument('--accum', default=2, type=int)\nrun(parser.parse_args())\n",
+                "loop.py": f"{IMPORTS}def run(args):\n    {TRAINS.format('args')}",
+            },
+            "",
+            2,
+        ),
+        (
+            {
+                "train.py": f"{IMPORTS}from options import get_args\nargs = get_args()\nargs.accum = count()\n"
+                f"{TRAINS.format('args')}"
+            },
+            "",
+            None,
+        ),
+        (
+            {
+                "train.py": "import argparse\nfrom loop import run\nfrom options import get_args\nget_args()\n"
+                "parser = argparse.ArgumentParser()\nparser.add_argument('--accum', default=2, type=int)\n"
+                "run(parser.parse_args())\n",
+                "loop.py": f"{IMPORTS}def run(args):\n    {TRAINS.format('args')}",
+            },
+            "",
+            None,
+        ),
+        ({"train.py": f"{IMPORTS}from options import other\nargs = other()\n{TRAINS.format('args')}"}, "", None),
+    ],
+)
+def test_options_of_another_module(tmp_path: Path, files: dict[str, str], given: str, expected: int | None) -> None:
+    for name, text in {"options.py": OPTIONS, **files}.items():
+        (tmp_path / name).write_text(text)
+    root = root_of_folder(tmp_path, ".")
+    contexts = [python_code.scan(read_document(tmp_path / "train.py", "train.py", root))]
+    if given:
+        contexts.append(launch_script.scan(Document("run.sh", f"python train.py {given}\n")))
+    (run,) = join(contexts)
+    assert [one.value for one in run.settings if one.key == KEY] == [expected]

@@ -1141,6 +1141,48 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             ],
         ),
         (
+            "from transformers import PreTrainedModel\nclass Net(PreTrainedModel):\n"
+            "    def forward(self, x, y):\n        return {'loss': (x - y).mean()}",
+            [
+                ("model.forward_takes_kwargs", False),
+                ("model.of_library", False),
+                ("model.uses_num_items_in_batch", False),
+            ],
+        ),
+        (
+            "from transformers import LlamaForCausalLM\nclass M(LlamaForCausalLM):\n"
+            "    def forward(self, x, labels=None, **kwargs):\n        return Out(loss=f(super().forward(x), labels))",
+            [
+                ("model.forward_takes_kwargs", True),
+                ("model.of_library", False),
+                ("model.uses_num_items_in_batch", False),
+            ],
+        ),
+        (
+            "from transformers import LlamaForCausalLM\nclass M(LlamaForCausalLM):\n"
+            "    def forward(self, x, labels=None):\n        return super().forward(x, labels=labels)",
+            [
+                ("model.forward_takes_kwargs", False),
+                ("model.of_library", False),
+                ("model.uses_num_items_in_batch", False),
+            ],
+        ),
+        (
+            "from transformers import LlamaForCausalLM\nclass M(LlamaForCausalLM):\n"
+            "    def forward(self, x, labels=None, **k):\n        return super().forward(x, labels=labels, **k)",
+            [],
+        ),
+        (
+            "from transformers import LlamaForCausalLM\nclass M(LlamaForCausalLM):\n"
+            "    def forward(self, x, **kwargs):\n        out = super().forward(x, **kwargs)\n        return out",
+            [],
+        ),
+        (
+            "from transformers import LlamaModel\nclass M(LlamaModel):\n"
+            "    def forward(self, x, labels):\n        return x",
+            [],
+        ),
+        (
             "from accelerate.utils import DataLoaderConfiguration as C\nC(use_seedable_sampler=True)",
             [("data.seedable_sampler", True)],
         ),
@@ -2080,6 +2122,7 @@ def test_what_a_program_does_by_hand(text: str, name: str) -> None:
         ("batch['labels'] = ids\nkept = labels != -100", "batch.labels"),
         ("batch['labels'] = ids\nloss = torch.nn.CrossEntropyLoss(ignore_index=-100)", "batch.labels"),
         ("print({'labels': -100})", "batch.labels"),
+        ("batch['labels'] = ids\nprompt = 'Rate it from 0-100.'", "batch.labels"),
         ("print({'completion_mask': [1]})", "batch.completion_mask"),
         ("def f(x, token_type_ids):\n    m(input_ids=x, token_type_ids=token_type_ids)", "batch.token_type_ids"),
         ("model(input_ids=x, token_type_ids=None)", "batch.token_type_ids"),

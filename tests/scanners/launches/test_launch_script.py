@@ -106,7 +106,7 @@ def test_a_slurm_script() -> None:
         (4, "host.cuda_arch", "8.0"),
         (4, PROCESSES, 16),
         (9, GA, 8),
-        (10, "training.per_device_train_batch_size", None),
+        (10, "training.per_device_train_batch_size", 2),
         (18, "peft.method", "lora"),
         (18, "peft.given_to_trainer", True),
         (19, "peft.modules_to_save", True),
@@ -629,8 +629,17 @@ LAUNCH = "python train.py --gradient_accumulation_steps "
         (f"export GA=8\n{LAUNCH}$GA", [8]),
         ("GA=8\nOPTIONS=\"--lr 1 --gradient_accumulation_steps $GA\"\npython train.py $OPTIONS", [8]),
         ("A=(--lr $X)\nA+=(--gradient_accumulation_steps 8)\npython train.py \"${A[@]}\"", [8]),
-        (f"GA=${{GA:-8}}\n{LAUNCH}$GA", [None]),
-        (f"{LAUNCH}${{GA:-8}}", [None]),
+        (f"GA=${{GA:-8}}\n{LAUNCH}$GA", [8]),
+        (f"{LAUNCH}${{GA:-8}}", [8]),
+        (f"{LAUNCH}${{GA=8}}", [8]),
+        (f"{LAUNCH}${{1:-8}}", [8]),
+        (f"while [ $1 ]; do case $1 in --ga) GA=$2;; esac; done\nGA=${{GA:-8}}\n{LAUNCH}$GA", [8]),
+        (f"GA=4\n{LAUNCH}${{GA:-8}}", [None]),
+        (f"if [ $1 ]; then GA=16; fi\nGA=${{GA:-8}}\n{LAUNCH}$GA", [None]),
+        (f"{LAUNCH}${{GA:-$2}}", [None]),
+        (f"{LAUNCH}${{GA:-}}", [None]),
+        (f"{LAUNCH}${{GA:+8}}", [None]),
+        (f"{LAUNCH}1${{GA:-8}}", [None]),
         (f"GA=8\nGA=$2\n{LAUNCH}$GA", [None]),
         (f"GA=8\nif [ $1 ]; then GA=16; fi\n{LAUNCH}$GA", [None]),
         (f"GA=8\n[ $1 ] && GA=16\n{LAUNCH}$GA", [None]),
@@ -665,6 +674,15 @@ LAUNCH = "python train.py --gradient_accumulation_steps "
 )  # fmt: skip
 def test_variables_and_branches(text: str, expected: list[SettingValue | None]) -> None:
     assert values(text, GA) == expected
+
+
+def test_the_default_of_a_variable_is_presumed() -> None:
+    text = f"{LAUNCH}${{GA:-8}} --model_name_or_path ${{MODEL:-meta-llama/Llama-3.1-8B}} --bf16 true"
+    said = {one.key: (one.value, one.presumed) for one in scanned(text).settings}
+    assert said[GA] == (8, True)
+    assert said["model.name"] == ("meta-llama/Llama-3.1-8B", True)
+    assert said["model.architecture"] == (("LlamaForCausalLM",), True)
+    assert said["precision.mode"] == ("bf16", False)
 
 
 def test_the_line_to_change_is_that_of_the_variable() -> None:
@@ -882,3 +900,18 @@ def test_a_variable_by_which_torch_loads_everything() -> None:
 )
 def test_a_module_that_is_run_by_its_name_is_imported(command: str, modules: list[tuple[str, bool]]) -> None:
     assert [(use.full_name, use.conditional) for use in scanned(command).uses] == modules
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "notes_of"),
+    [
+        ("python train.py --multirun seed=1,2", [None], 0),
+        ("python train.py -m lr=1e-4 seed=1,2", [None], 0),
+        ("python train.py --multirun seed=3", [3], 0),
+        ("python train.py seed=1,2", [], 1),
+        ("python train.py --multirun --seed 1,2", [], 1),
+    ],
+)
+def test_several_runs_of_hydra(text: str, expected: list[int | None], notes_of: int) -> None:
+    assert values(f"{text} trainer.accumulate_grad_batches=2", "training.seed") == expected
+    assert len(notes(f"{text} trainer.accumulate_grad_batches=2")) == notes_of
