@@ -215,7 +215,13 @@ USUAL: dict[str, Usual] = {
     "deepspeed.communication_data_type": Usual(
         engine="deepspeed", feature="communication_data_type of DeepSpeed", reason=_RARE
     ),
-    "deepspeed.grad_accum_dtype": Usual(engine="deepspeed", feature="grad_accum_dtype of DeepSpeed", reason=_RARE),
+    "deepspeed.grad_accum_dtype": Usual(
+        engine="deepspeed",
+        values=(("bf16", 1.0),),
+        taking="DeepSpeed sums gradients in the dtype of the model",
+        feature="grad_accum_dtype of DeepSpeed",
+        reason="DeepSpeed's default under ZeRO",
+    ),
     "deepspeed.immediate_grad_update": Usual(
         engine="deepspeed", feature="immediate_grad_update of DeepSpeed", reason=_RARE
     ),

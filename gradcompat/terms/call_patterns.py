@@ -4,7 +4,7 @@
 parameters in their order as far as they are given by position, each with its default where that is not None, and a
 condition over the names of arguments. The condition is an expression of Python, of ``and``, ``or``, ``not``,
 comparisons, literals, ``%``, values of a mapping (``model_kwargs["attn_implementation"]``), the first and the last of a
-list (``dims[0]``, ``dims[-1]``), and these functions:
+list (``dims[0]``, ``dims[-1]``), one in the other (``params[0]["lr"]``), and these functions:
 
 * ``given(a, b)``: one of the arguments is in the call; without a name, any argument is;
 * ``isinstance(a, int)``, also ``float``, ``str``, ``list``: a value of this type that can be read; a bool is no int;
@@ -191,15 +191,13 @@ class _Arguments:
         match node:
             case ast.Name(id=name):
                 return self._argument(name)
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
-                inside = self._argument(name)
+            case ast.Subscript(value=one, slice=ast.Constant(value=str(key))):
+                inside = self._value(one)
                 return inside.get(key) if isinstance(inside, dict) else inside if isinstance(inside, Unread) else None
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=0)):
-                return _end(self._argument(name), 0)
-            case ast.Subscript(
-                value=ast.Name(id=name), slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))
-            ):
-                return _end(self._argument(name), -1)
+            case ast.Subscript(value=one, slice=ast.Constant(value=0)):
+                return _end(self._value(one), 0)
+            case ast.Subscript(value=one, slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
+                return _end(self._value(one), -1)
             case ast.BinOp(left=left, op=ast.Mod(), right=right):
                 return _computed(lambda one, other: one % other, self._value(left), self._value(right))
             case ast.Call(func=ast.Name(id=function), args=[one], keywords=[]) if function in _FUNCTIONS:

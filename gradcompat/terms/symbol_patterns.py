@@ -24,6 +24,7 @@ _IMPORTED_AS = {
     "awq": "autoawq",
     "flash_attn": "flash-attn",
     "hydra": "hydra-core",
+    "lightning_fabric": "lightning-fabric",
     "mmaction": "mmaction2",
     "mmseg": "mmsegmentation",
     "pyannote": "pyannote-audio",

@@ -366,10 +366,14 @@ def _class_of(found: Findings, step: Step, given: ast.expr | None) -> tuple[Name
     return (defined[0], defined[1]) if defined is not None and isinstance(defined[1], ast.ClassDef) else None
 
 
-def _left_to_strategy(given: Mapping[str, object]) -> Iterator[tuple[str, int]]:
+def _left_to_strategy(given: Mapping[str, object]) -> Iterator[tuple[str, str | int]]:
     """What Lightning tells DeepSpeed unless the program does, from 1.9.5 to 2.6.6; a config says all of it."""
     if given.keys().isdisjoint({"config", "zero_optimization"}):
-        defaults = {"stage": ("deepspeed.zero_stage", 2), "overlap_comm": ("deepspeed.overlap_comm", True)}
+        defaults: dict[str, tuple[str, str | int]] = {
+            "stage": ("deepspeed.zero_stage", 2),
+            "overlap_comm": ("deepspeed.overlap_comm", True),
+            "offload_optimizer": ("deepspeed.offload_optimizer", "none"),
+        }
         yield from (default for name, default in defaults.items() if name not in given)
 
 

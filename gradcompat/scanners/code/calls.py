@@ -404,7 +404,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
             _LIGHTNING,
             {
                 "stage": Feed("deepspeed.zero_stage"),
-                "offload_optimizer": Feed("deepspeed.offload_optimizer", {"true": "cpu"}, only=True),
+                "offload_optimizer": Feed("deepspeed.offload_optimizer", {"true": "cpu", "false": "none"}, only=True),
                 "offload_parameters": Feed("deepspeed.offload_param", {"true": "cpu"}, only=True),
                 "overlap_comm": Feed("deepspeed.overlap_comm"),
                 "contiguous_gradients": Feed("deepspeed.contiguous_gradients"),

@@ -179,6 +179,8 @@ _FAMILIES = (
     ("GPTBigCodeForCausalLM", r"starcoder(?:base(?:-[137]b)?|plus)?"),
     ("CodeGenForCausalLM", r"codegen-SIZE-(?:mono|multi|nl)"),
     ("BTLMLMHeadModel", r"btlm-3b-8k"),
+    ("BioGptForCausalLM", r"biogpt(?:-large)?"),
+    ("XGLMForCausalLM", r"xglm-(?:564m|1\.7b|2\.9b|4\.5b|7\.5b)"),
     # Encoder and decoder.
     (
         "T5ForConditionalGeneration",

@@ -1908,6 +1908,18 @@ def test_lightning_overlaps_unless_its_strategy_is_told_otherwise(given: str, ov
     assert [value for _, key, value in facts(code) if key == "deepspeed.overlap_comm"] == overlaps
 
 
+@pytest.mark.parametrize(
+    ("given", "offloaded"),
+    [
+        *(("", ["none"]), ("stage=2", ["none"]), ("offload_optimizer=False", ["none"])),
+        *(("offload_optimizer=True", ["cpu"]), ("config='ds.json'", [])),
+    ],
+)
+def test_lightning_offloads_no_optimizer_unless_its_strategy_is_told_to(given: str, offloaded: list[str]) -> None:
+    code = f"from lightning.pytorch.strategies import DeepSpeedStrategy\nstrategy = DeepSpeedStrategy({given})\n"
+    assert [value for _, key, value in facts(code) if key == "deepspeed.offload_optimizer"] == offloaded
+
+
 @pytest.mark.parametrize("name", ["contiguous_gradients", "reduce_scatter"])
 def test_what_the_strategy_of_lightning_tells_deepspeed(name: str) -> None:
     code = f"from lightning.pytorch.strategies import DeepSpeedStrategy\nDeepSpeedStrategy(stage=3, {name}=False)\n"

@@ -43,6 +43,8 @@ KNOWN = {
     "MistralForCausalLM": "mistralai/Mistral-7B-Instruct-v0.3 HuggingFaceH4/zephyr-7b-beta",
     "MixtralForCausalLM": "mistralai/Mixtral-8x7B-Instruct-v0.1",
     "Gemma3ForConditionalGeneration": "google/gemma-3-4b-it",
+    "BioGptForCausalLM": "microsoft/biogpt microsoft/BioGPT-Large",
+    "XGLMForCausalLM": "facebook/xglm-564M",
     "Gemma3ForCausalLM": "google/gemma-3-1b-pt",
     "FalconH1ForCausalLM": "tiiuae/Falcon-H1-1.5B-Deep-Instruct tiiuae/Falcon-H1-7B-Base",
     "BambaForCausalLM": "ibm-fms/Bamba-9B ibm-ai-platform/Bamba-9B-v2",
