@@ -63,7 +63,10 @@ _TRAINER = {
 
 # TRL's trainers, whose names are those of their methods, and the method's word.
 _METHODS = {
-    **{name: name.lower() for name in ("SFT", "DPO", "KTO", "ORPO", "CPO", "BCO", "GRPO", "PPO", "GKD", "XPO", "RLOO")},
+    **{
+        name: name.lower()
+        for name in ("SFT", "DPO", "KTO", "ORPO", "CPO", "BCO", "GRPO", "PPO", "GKD", "GOLD", "XPO", "RLOO")
+    },
     "Reward": "reward",
     "OnlineDPO": "online_dpo",
     "NashMD": "nash_md",

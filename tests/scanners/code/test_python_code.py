@@ -982,6 +982,10 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("training.method", "dpo"), ("training.framework", "trl")],
         ),
         (
+            "from trl.experimental.gold import GOLDTrainer\nGOLDTrainer(model=model)",
+            [("training.method", "gold"), ("training.framework", "trl")],
+        ),
+        (
             "from peft import LoraConfig\nnew = tok.convert_tokens_to_ids(s)\nLoraConfig(trainable_token_indices=new)",
             [("peft.method", "lora"), ("peft.attention_only", True), ("peft.trainable_tokens", True)],
         ),
