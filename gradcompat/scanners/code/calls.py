@@ -75,6 +75,8 @@ _METHODS = {
     "PPOv2": "ppo",
 }
 
+_COMPILED = Feed("training.torch_compile", {"no": False}, given=True)  # the backend that accelerate compiles with
+
 _ADAPTERS = {
     "LoraConfig": "lora",
     "AdaLoraConfig": "adalora",
@@ -324,8 +326,16 @@ KNOWN: dict[str, tuple[Known, ...]] = {
                 "gradient_accumulation_steps": Feed("training.gradient_accumulation_steps"),
                 "mixed_precision": Feed("precision.mode"),
                 "cpu": Feed("host.device", {"true": "cpu"}, only=True),
+                "dynamo_backend": _COMPILED,
             },
             framework="accelerate",
+        ),
+    ),
+    "TorchDynamoPlugin": (
+        Known(
+            _ACCELERATE,
+            {"backend": _COMPILED, "use_regional_compilation": Feed("training.regional_compilation")},
+            ("backend",),
         ),
     ),
     "ParallelismConfig": (
