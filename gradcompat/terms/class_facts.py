@@ -20,7 +20,7 @@ LOSS_KEY = "model.uses_num_items_in_batch"
 # Methods whose trainers compute a loss of their own: how the model would divide its loss is no fact of such a run.
 OWN_LOSS = frozenset(
     {
-        *("dpo", "kto", "bco", "cpo", "orpo", "grpo", "rloo", "ppo", "reward", "rm", "prm", "gkd"),
+        *("dpo", "kto", "bco", "cpo", "orpo", "grpo", "rloo", "ppo", "reward", "rm", "prm", "gkd", "gold"),
         *("online_dpo", "xpo", "nash_md"),
     }
 )

@@ -63,7 +63,10 @@ _TRAINER = {
 
 # TRL's trainers, whose names are those of their methods, and the method's word.
 _METHODS = {
-    **{name: name.lower() for name in ("SFT", "DPO", "KTO", "ORPO", "CPO", "BCO", "GRPO", "PPO", "GKD", "XPO", "RLOO")},
+    **{
+        name: name.lower()
+        for name in ("SFT", "DPO", "KTO", "ORPO", "CPO", "BCO", "GRPO", "PPO", "GKD", "GOLD", "XPO", "RLOO")
+    },
     "Reward": "reward",
     "OnlineDPO": "online_dpo",
     "NashMD": "nash_md",
@@ -71,6 +74,8 @@ _METHODS = {
     "Distillation": "distillation",
     "PPOv2": "ppo",
 }
+
+_COMPILED = Feed("training.torch_compile", {"no": False}, given=True)  # the backend that accelerate compiles with
 
 _ADAPTERS = {
     "LoraConfig": "lora",
@@ -321,8 +326,16 @@ KNOWN: dict[str, tuple[Known, ...]] = {
                 "gradient_accumulation_steps": Feed("training.gradient_accumulation_steps"),
                 "mixed_precision": Feed("precision.mode"),
                 "cpu": Feed("host.device", {"true": "cpu"}, only=True),
+                "dynamo_backend": _COMPILED,
             },
             framework="accelerate",
+        ),
+    ),
+    "TorchDynamoPlugin": (
+        Known(
+            _ACCELERATE,
+            {"backend": _COMPILED, "use_regional_compilation": Feed("training.regional_compilation")},
+            ("backend",),
         ),
     ),
     "ParallelismConfig": (

@@ -110,6 +110,7 @@ LAUNCHERS: dict[str, Feeds] = {
         "offload_param_device": Feed("deepspeed.offload_param"),
         "zero3_save_16bit_model": Feed("deepspeed.gather_16bit_weights"),
         "dynamo_backend": Feed("training.torch_compile", {"no": False}, given=True),
+        "dynamo_use_regional_compilation": Feed("training.regional_compilation"),
         "num_processes": Feed("distributed.processes"),
         **{
             name.removeprefix("parallelism_config."): feed

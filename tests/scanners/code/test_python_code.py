@@ -1008,6 +1008,23 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("training.method", "dpo"), ("training.framework", "trl")],
         ),
         (
+            "from trl.experimental.gold import GOLDTrainer\nGOLDTrainer(model=model)",
+            [("training.method", "gold"), ("training.framework", "trl")],
+        ),
+        (
+            "from accelerate.utils import DynamoBackend, TorchDynamoPlugin\n"
+            "TorchDynamoPlugin(DynamoBackend.INDUCTOR, use_regional_compilation=True)",
+            [("training.torch_compile", True), ("training.regional_compilation", True)],
+        ),
+        (
+            "from accelerate import Accelerator\nAccelerator(dynamo_backend='inductor')",
+            [("training.framework", "accelerate"), ("training.torch_compile", True)],
+        ),
+        (
+            "from accelerate import Accelerator\nAccelerator(dynamo_backend='no')",
+            [("training.framework", "accelerate"), ("training.torch_compile", False)],
+        ),
+        (
             "from peft import LoraConfig\nnew = tok.convert_tokens_to_ids(s)\nLoraConfig(trainable_token_indices=new)",
             [("peft.method", "lora"), ("peft.attention_only", True), ("peft.trainable_tokens", True)],
         ),

@@ -273,6 +273,10 @@ def test_a_config_that_the_script_writes() -> None:
             [(STRATEGY, "ddp", "1:19", None), ("precision.mode", "bf16", "1:49", "--mixed_precision {}")],
         ),
         (
+            "accelerate launch --dynamo_use_regional_compilation train.py",
+            [("training.regional_compilation", True, "1:19", None)],
+        ),
+        (
             "env NPROC_PER_NODE=2 swift rlhf --rlhf_type dpo --model Qwen/Qwen2-7B",
             [
                 (PROCESSES, 2, "1:20", "NPROC_PER_NODE={}"),
