@@ -26,7 +26,9 @@ _FOLLOWED = 2  # calls of functions that make mappings, one in the other
 # What makes a mapping of an object of a dataclass.
 _AS_MAPPING = frozenset({"dataclasses.asdict", "attr.asdict", "attrs.asdict"})
 # What is on where a list is given.
-_COLLECTED = frozenset({"peft.trainable_tokens", "peft.modules_to_save", "peft.target_parameters"})
+_COLLECTED = frozenset(
+    {"peft.trainable_tokens", "peft.modules_to_save", "peft.target_parameters", "peft.layers_to_transform"}
+)
 
 
 @dataclass(frozen=True, slots=True)

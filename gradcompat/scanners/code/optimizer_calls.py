@@ -11,6 +11,7 @@ from gradcompat.scanners.code.detectors.named_optimizers import named_optimizer
 from gradcompat.scanners.code.detectors.trained_adapters import optimizes_merged_model
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import UNKNOWN
+from gradcompat.scanners.code.parameter_groups import with_decay_of_groups
 from gradcompat.scanners.code.syntax import argument_of
 from gradcompat.scanners.code.walk import Step
 from gradcompat.startup.lazy_dataclasses import replace
@@ -28,15 +29,16 @@ def read_optimizer(found: Findings, step: Step, call: ast.Call, names: tuple[str
         names: the classes that it may be of, ``optimizer_class(…)``: the run has one of them.
     """
     name = names[0]
+    told = with_decay_of_groups(call, found.names, step.scope)
     if calls.optimizer(name) is None:
         step = step if len(names) == 1 else step._replace(branch=True)
         named = named_optimizer(name, call, found.names, step.scope)
         if named is not None:
             found.symbol(named, call)
         if named or (name.startswith("pytorch_optimizer.") and name.rpartition(".")[2][:1].isupper()):
-            found.feed(step, OPTIMIZER_ARGUMENTS, found.arguments(step, call))  # its names are those of torch's, too
+            found.feed(step, OPTIMIZER_ARGUMENTS, found.arguments(step, told))  # its names are those of torch's, too
         return
-    arguments = found.arguments(step, call)
+    arguments = found.arguments(step, told)
     bits = next((argument.value for argument in arguments if argument.name == "optim_bits"), None)
     made = [calls.optimizer(one, bits) for one in names]
     if len(made) > 1 and (step.branch or None in made):  # or by something else, or not at all

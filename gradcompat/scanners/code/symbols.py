@@ -7,6 +7,7 @@ import ast
 from gradcompat.scanners.code.call_lines import call_lines
 from gradcompat.scanners.code.detectors.late_loading import is_loaded_late
 from gradcompat.scanners.code.detectors.named_optimizers import made_by_name
+from gradcompat.scanners.code.detectors.skipped_loaders import TOLD_EPOCH, tells_epoch
 from gradcompat.scanners.code.detectors.stream_order import manners_of_stream
 from gradcompat.scanners.code.detectors.template_ids import manner_of_count, manner_of_trimming
 from gradcompat.scanners.code.detectors.tensor_rates import SYMBOL as TENSOR_RATE
@@ -17,6 +18,7 @@ from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import Imported, Names, Scope
 from gradcompat.scanners.code.object_history import calls_behind
 from gradcompat.scanners.code.own_classes import called_base
+from gradcompat.scanners.code.parameter_groups import with_decay_of_groups
 from gradcompat.scanners.code.sample_contents import read_hard_negatives
 from gradcompat.scanners.code.syntax import argument_of
 from gradcompat.scanners.code.walk import Step
@@ -108,14 +110,18 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
     if of_base is not None:
         made, told = of_base
     by_variable = bool(found.options_of) and _is_of_variable(call.func, found.names, step.scope)
+    told = with_decay_of_groups(told, found.names, step.scope)
     for line in call_lines(told, made, found.names, step.scope, found.options):
         found.call(line, call, by_variable=by_variable)
     by_name = made_by_name(call, found.names, step.scope)
     if by_name is not None:
-        for line in call_lines(by_name[1], by_name[0], found.names, step.scope, found.options):
+        named = with_decay_of_groups(by_name[1], found.names, step.scope)
+        for line in call_lines(named, by_name[0], found.names, step.scope, found.options):
             found.call(line, call)
     if gets_widened_mask(call, found.names, step.scope):
         found.symbol(WIDENED_MASK, call)
+    if tells_epoch(call, found.names, step.scope):
+        found.symbol(TOLD_EPOCH, call)
     if has_tensor_rate(call, called, found.names, step.scope):
         found.symbol(TENSOR_RATE, call)
     for name in called or method:
