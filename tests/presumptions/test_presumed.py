@@ -797,11 +797,12 @@ def test_a_package_that_the_run_cannot_do_without_is_there() -> None:
 @pytest.mark.parametrize(("device", "status"), [('"mps"', "dormant"), ("input()", "conditional")])
 def test_a_mac_has_no_other_gpu(tmp_path: Path, device: str, status: str) -> None:
     program = (
-        "import torch\nfrom torch import nn\n"
+        "import torch, xformers.ops\nfrom torch import nn\n"
         f"device = {device}\nmodel = nn.Linear(8, 1).to(device)\nfor x, y in loader:\n"
-        "    nn.functional.mse_loss(model(x), y).backward()\n    optimizer.step()\n"
+        "    z = xformers.ops.memory_efficient_attention(x, x, x)\n"
+        "    nn.functional.mse_loss(model(z), y).backward()\n    optimizer.step()\n"
     )
-    assert statuses(tmp_path, "torch==2.12.0\n", program, "GC-0202") == [status]
+    assert statuses(tmp_path, "xformers==0.0.30\n", program, "GC-0163") == [status]
 
 
 @pytest.mark.parametrize(
