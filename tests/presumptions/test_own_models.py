@@ -108,7 +108,7 @@ def test_a_loop_of_torch_is_launched_without_deepspeed(tmp_path: Path, taken: st
     ],
 )
 def test_a_model_of_ones_own_has_no_attention_of_a_library(tmp_path: Path, taken: str, expected: str) -> None:
-    (tmp_path / "requirements.txt").write_text("torch==2.1.0\nflash-attn==2.0.3\n", "utf-8")
+    (tmp_path / "requirements.txt").write_text("torch==2.1.0\nflash-attn==2.0.3\ntransformers==4.34.1\n", "utf-8")
     (tmp_path / "train.py").write_text(f"{taken}{LOOP}", "utf-8")
     assert [one.finding.status for one in gradcompat.check(tmp_path, only=["GC-0158"]).findings] == [expected]
 
