@@ -522,9 +522,11 @@ def _stream_parts(parameters: _Parameters) -> Settings:
         },
         "epochs": {
             "data.shuffle": True,
-            "training.dataloader_num_workers": 2,
-            "training.persistent_workers": True,
             "training.num_train_epochs": 2,
+            "code.symbols": (
+                "datasets.IterableDataset.set_epoch",
+                "torch.utils.data.DataLoader(stream, num_workers=2, persistent_workers=True)",
+            ),
         },
         "interleave": {
             "data.streaming": False,
@@ -761,9 +763,10 @@ def _liger(parameters: _Parameters) -> Settings:
         }
     fused = parameters["kernel"] == "fused_linear_cross_entropy"
     name = "LigerFusedLinearCrossEntropyLoss" if fused else "LigerCrossEntropyLoss"
+    reduction = str(parameters["reduction"])
     return {
-        "training.loss_reduction": str(parameters["reduction"]),
-        "code.symbols": (f"liger_kernel.transformers.{name}",),
+        "training.loss_reduction": reduction,
+        "code.symbols": (f"liger_kernel.transformers.{name}(reduction={reduction!r})",),
     }
 
 
