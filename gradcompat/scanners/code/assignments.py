@@ -81,6 +81,9 @@ _LEFT_BY_CALLBACKS = frozenset({"on_batch_start", "on_batch_end", *_EPOCHS})
 _OF_CONFIG = lazy_pattern(
     r"transformers\.(?:\w+\.)*\w*Config(?:\.from_pretrained)?\.(?:use_cache|output_router_logits)"
 )
+# What records ask for by the value that a program puts into the config of a model, as by the argument of a call.
+_CONFIGURED = frozenset({"attn_logit_softcapping"})
+_MADE_CONFIG = lazy_pattern(r"transformers\.(?:\w+\.)*\w*Config(?:\.from_pretrained)?\.\w+")
 # What Lightning asks for a state of its own when a run goes on.
 _KEEPS_STATE = lazy_pattern(
     r"(?:lightning|pytorch_lightning)\.(?:\w+\.)*(LightningModule|LightningDataModule|Callback)"
@@ -108,6 +111,12 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
         of_model = isinstance(target.value, ast.Attribute) and target.value.attr == "config"
         if of_model or any(map(_OF_CONFIG.fullmatch, found.names.resolve(target, step.scope))):
             found.truth(step, f"model.{name}", literal, value, spelling)
+    elif name in _CONFIGURED:
+        of_model = isinstance(target.value, ast.Attribute) and target.value.attr == "config"
+        if of_model or any(map(_MADE_CONFIG.fullmatch, found.names.resolve(target, step.scope))):
+            setting = (f"transformers.PretrainedConfig.{name}",)
+            for line in call_lines(ast.Call(target, [value], []), setting, found.names, step.scope):
+                found.call(line, target)
     elif name == "mix_order_reduction" and text(target).endswith("config.triton.mix_order_reduction"):
         found.truth(step, "environment.mix_order_reduction", literal, value, spelling)
     elif name == "unpad_inputs" and literal is False:  # of the first module of a SentenceTransformer

@@ -872,6 +872,22 @@ def test_what_is_set_later_than_training_is_no_part_of_it() -> None:
     assert facts(loop)[2:] == [(6, "model.use_cache", True)]
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("model.config.attn_logit_softcapping = None", ["(None)"]),
+        ("config.attn_logit_softcapping = 30.0", ["(30.0)"]),
+        ("layer.attn_logit_softcapping = None", []),
+    ],
+)
+def test_what_is_put_into_the_config_of_a_model_is_a_call_of_the_setting(line: str, expected: list[str]) -> None:
+    text = f"from transformers import AutoConfig\nconfig = AutoConfig.from_pretrained('g')\n{line}\nloss.backward()\n"
+    name = "transformers.PretrainedConfig.attn_logit_softcapping"
+    found = [one.value for one in scan(Document("train.py", text)).settings if one.key == "code.calls"]
+    calls = found[0] if found and isinstance(found[0], tuple) else ()
+    assert [one.removeprefix(name) for one in calls if one.startswith(name)] == expected
+
+
 def test_who_asks_for_a_name_with_a_default_does_without_it() -> None:
     assert "torchaudio.info" not in symbols("import torchaudio\ninfo = getattr(torchaudio, 'info', None)\n")
 
