@@ -26,7 +26,7 @@ from gradcompat.scanners.code.command_options import read_parsed_classes
 from gradcompat.scanners.code.config_lookups import loaded_file, lookup
 from gradcompat.scanners.code.dataclass_parsers import PARSERS, dataclass_parser, fills_own_alone, parsed_input
 from gradcompat.scanners.code.detectors.adapted_parts import adapts_part
-from gradcompat.scanners.code.detectors.averaged_losses import LOSS, is_averaged
+from gradcompat.scanners.code.detectors.averaged_losses import LOSS, is_averaged, is_counted
 from gradcompat.scanners.code.detectors.collected_metrics import COLLECTION, ways_of_computing
 from gradcompat.scanners.code.detectors.float_weights import makes_float
 from gradcompat.scanners.code.detectors.half_weights import made_half
@@ -141,6 +141,8 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.symbol(f"{name}.{SETTLED}", call)
     if last == LOSS and is_averaged(call, found.names):
         found.symbol(f"{name}.averaged", call)
+    if last == LOSS and is_counted(call, found.names, step.scope):
+        found.symbol(f"{name}.counted", call)
     if last == CONVERSION and freezes_later(call, found.names):
         found.symbol(f"{name}.then_frozen", call)
     if last == POOLING and head.startswith("torch_geometric."):
