@@ -7,6 +7,7 @@ import ast
 from gradcompat.scanners.code.call_lines import call_lines
 from gradcompat.scanners.code.detectors.late_loading import is_loaded_late
 from gradcompat.scanners.code.detectors.named_optimizers import made_by_name
+from gradcompat.scanners.code.detectors.skipped_loaders import TOLD_EPOCH, tells_epoch
 from gradcompat.scanners.code.detectors.stream_order import manners_of_stream
 from gradcompat.scanners.code.detectors.template_ids import manner_of_count, manner_of_trimming
 from gradcompat.scanners.code.detectors.tensor_rates import SYMBOL as TENSOR_RATE
@@ -119,6 +120,8 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
             found.call(line, call)
     if gets_widened_mask(call, found.names, step.scope):
         found.symbol(WIDENED_MASK, call)
+    if tells_epoch(call, found.names, step.scope):
+        found.symbol(TOLD_EPOCH, call)
     if has_tensor_rate(call, called, found.names, step.scope):
         found.symbol(TENSOR_RATE, call)
     for name in called or method:
