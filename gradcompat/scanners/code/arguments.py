@@ -24,7 +24,9 @@ _DEEPEST = 4
 # What makes a mapping of an object of a dataclass.
 _AS_MAPPING = frozenset({"dataclasses.asdict", "attr.asdict", "attrs.asdict"})
 # What is on where a list is given.
-_COLLECTED = frozenset({"peft.trainable_tokens", "peft.modules_to_save", "peft.target_parameters"})
+_COLLECTED = frozenset(
+    {"peft.trainable_tokens", "peft.modules_to_save", "peft.target_parameters", "peft.layers_to_transform"}
+)
 
 
 @dataclass(frozen=True, slots=True)

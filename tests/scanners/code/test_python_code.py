@@ -1002,6 +1002,10 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("peft.method", "lora"), ("peft.attention_only", True), ("peft.trainable_tokens", True)],
         ),
         (
+            "from peft import LoraConfig\nLoraConfig(layers_to_transform=list(range(n, 32)))",
+            [("peft.method", "lora"), ("peft.attention_only", True), ("peft.layers_to_transform", True)],
+        ),
+        (
             "from accelerate.parallelism_config import ParallelismConfig\nParallelismConfig(tp_size=4, cp_size=1)",
             [("distributed.strategy", "tensor_parallel")],
         ),
