@@ -15,6 +15,7 @@ from gradcompat.scanners.code.detectors.earlier_precision import after_half
 from gradcompat.scanners.code.detectors.inner_evaluations import inner_evaluation
 from gradcompat.scanners.code.detectors.model_buffers import buffer_of_model, loads_a_model
 from gradcompat.scanners.code.detectors.outer_losses import computed_outside
+from gradcompat.scanners.code.detectors.read_parts import READ, read_of, saved_modules
 from gradcompat.scanners.code.detectors.redrawn_heads import initialised_after_resizing
 from gradcompat.scanners.code.detectors.ungraded_passes import ungraded_pass
 from gradcompat.scanners.code.findings import COMPLETIONS, PICTURE, Findings
@@ -109,6 +110,7 @@ _LOOP_LIBRARIES = frozenset({"torch", "accelerate", "deepspeed", "transformers"}
 
 def conclude(found: Findings, end: Step) -> None:
     """Add what follows from the whole."""
+    _read_parts(found)
     hooked(found, end)
     _driven(found, end)
     if any(map(_OF_SWIFT.fullmatch, found.symbols)):
@@ -293,6 +295,19 @@ def _unread_results(found: Findings) -> None:
     if taken and all(id(call) in alone for _, call in taken):
         owner, first = taken[0]
         found.symbols.setdefault("train_on_batch.unread", owner.place(first))
+
+
+def _read_parts(found: Findings) -> None:
+    """Modules that PEFT trains as copies, of which the program reads attributes."""
+    if not _says(found, "peft.modules_to_save", value=True):
+        return
+    everything = (found, *found.parts)
+    saved = set().union(*(saved_modules(one.names) for one in everything))
+    for owner in everything if saved else ():
+        read = read_of(saved, owner.names)
+        if read is not None:
+            found.symbols.setdefault(READ, owner.place(read))
+            return
 
 
 def _left_to_keras(found: Findings) -> None:

@@ -152,6 +152,7 @@ _FAMILIES = (
     ("InternLM3ForCausalLM", r"internlm3-8b"),
     ("BaichuanForCausalLM", r"baichuan2-SIZE"),
     ("SmolLM3ForCausalLM", r"smollm3-3b"),
+    ("ZayaForCausalLM", r"zaya1-(?:8b|74b-preview|(?:reasoning-)?base)"),
     ("Olmo3ForCausalLM", r"olmo-3-(?:1025-)?(?:7|32)b(?:-think)?(?:-sft|-dpo)?"),
     ("Olmo2ForCausalLM", r"olmo-2-(?:0425-1b|1124-7b|1124-13b|0325-32b)(?:-sft|-dpo)?"),
     ("OlmoForCausalLM", r"olmo-SIZE-(?:0724-)?hf"),
