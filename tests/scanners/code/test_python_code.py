@@ -1852,6 +1852,13 @@ def test_lightning_offloads_no_optimizer_unless_its_strategy_is_told_to(given: s
     assert [value for _, key, value in facts(code) if key == "deepspeed.offload_optimizer"] == offloaded
 
 
+@pytest.mark.parametrize(("method", "own"), [("save_checkpoint", True), ("load_checkpoint", False)])
+def test_a_plugin_of_checkpoints_may_save_by_its_own_code(method: str, own: bool) -> None:
+    code = "from lightning.pytorch.plugins.io import AsyncCheckpointIO\nclass Copying(AsyncCheckpointIO):\n"
+    code += f"    def {method}(self, checkpoint, path): ...\n"
+    assert ("lightning.AsyncCheckpointIO.save_checkpoint" in symbols(code)) is own
+
+
 @pytest.mark.parametrize("name", ["contiguous_gradients", "reduce_scatter"])
 def test_what_the_strategy_of_lightning_tells_deepspeed(name: str) -> None:
     code = f"from lightning.pytorch.strategies import DeepSpeedStrategy\nDeepSpeedStrategy(stage=3, {name}=False)\n"
