@@ -1863,7 +1863,9 @@ def test_a_plugin_of_checkpoints_may_save_by_its_own_code(method: str, own: bool
     ("config", "clipped"),
     [("{'train_batch_size': 4}", [0.0]), ("{'train_batch_size': 4, 'gradient_clipping': 1.0}", [1.0])],
 )
-def test_an_engine_of_deepspeed_without_zero_clips_only_where_its_config_says_so(config: str, clipped: list[float]) -> None:
+def test_an_engine_of_deepspeed_without_zero_clips_only_where_its_config_says_so(
+    config: str, clipped: list[float]
+) -> None:
     code = f"import deepspeed\nengine, _, _, _ = deepspeed.initialize(model=model, config={config})\n"
     assert [value for _, key, value in facts(code) if key == "deepspeed.gradient_clipping"] == clipped
 
