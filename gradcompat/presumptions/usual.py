@@ -217,7 +217,7 @@ USUAL: dict[str, Usual] = {
     ),
     "deepspeed.grad_accum_dtype": Usual(
         engine="deepspeed",
-        values=(("bf16", 1.0),),
+        values=(("model", 1.0),),  # that of the model with ZeRO; it stands for no dtype, for without ZeRO it is another
         taking="DeepSpeed sums gradients in the dtype of the model",
         feature="grad_accum_dtype of DeepSpeed",
         reason="DeepSpeed's default under ZeRO",

@@ -315,6 +315,10 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
         for method in node.body if name.startswith("gliner.training.") else ():
             if _overrides(method, "training_step") and not _without_count(method):
                 found.symbol(f"{name}.training_step.with_num_items_in_batch", method)
+    if any(name.endswith(".AsyncCheckpointIO") for name in bases):
+        for method in node.body:
+            if _overrides(method, "save_checkpoint"):
+                found.symbol("lightning.AsyncCheckpointIO.save_checkpoint", method)
     if any(_SAMPLER.fullmatch(name) for name in bases):
         for method in node.body:
             if _overrides(method, "set_epoch"):

@@ -279,6 +279,8 @@ def left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | flo
     names = [name.partition(".")[2] for name in given]
     if any(names) and not any(name.startswith("zero_optimization") for name in names):
         yield "deepspeed.zero_stage", 0
+        if "gradient_clipping" not in names:
+            yield "deepspeed.gradient_clipping", 0.0
     if "zero_optimization.stage" in names:
         if not any("offload" in name for name in names):
             yield "deepspeed.offload_optimizer", "none"

@@ -1957,6 +1957,24 @@ def test_lightning_offloads_no_optimizer_unless_its_strategy_is_told_to(given: s
     assert [value for _, key, value in facts(code) if key == "deepspeed.offload_optimizer"] == offloaded
 
 
+@pytest.mark.parametrize(("method", "own"), [("save_checkpoint", True), ("load_checkpoint", False)])
+def test_a_plugin_of_checkpoints_may_save_by_its_own_code(method: str, own: bool) -> None:
+    code = "from lightning.pytorch.plugins.io import AsyncCheckpointIO\nclass Copying(AsyncCheckpointIO):\n"
+    code += f"    def {method}(self, checkpoint, path): ...\n"
+    assert ("lightning.AsyncCheckpointIO.save_checkpoint" in symbols(code)) is own
+
+
+@pytest.mark.parametrize(
+    ("config", "clipped"),
+    [("{'train_batch_size': 4}", [0.0]), ("{'train_batch_size': 4, 'gradient_clipping': 1.0}", [1.0])],
+)
+def test_an_engine_of_deepspeed_without_zero_clips_only_where_its_config_says_so(
+    config: str, clipped: list[float]
+) -> None:
+    code = f"import deepspeed\nengine, _, _, _ = deepspeed.initialize(model=model, config={config})\n"
+    assert [value for _, key, value in facts(code) if key == "deepspeed.gradient_clipping"] == clipped
+
+
 @pytest.mark.parametrize("name", ["contiguous_gradients", "reduce_scatter"])
 def test_what_the_strategy_of_lightning_tells_deepspeed(name: str) -> None:
     code = f"from lightning.pytorch.strategies import DeepSpeedStrategy\nDeepSpeedStrategy(stage=3, {name}=False)\n"
