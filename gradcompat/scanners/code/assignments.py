@@ -121,7 +121,7 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
         found.truth(step, "environment.mix_order_reduction", literal, value, spelling)
     elif name == "unpad_inputs" and literal is False:  # of the first module of a SentenceTransformer
         found.symbol("sentence_transformers.Transformer.padded", value)
-    elif name == "use_rslora" and literal is False:  # of an adapter that is there
+    elif name == "lora_alpha" or (name == "use_rslora" and literal is False):  # of an adapter that is there
         found.symbol("peft.PeftConfig.plain_scaling", value)
     elif name == "state_dict":
         extracts = any(_extracts_adapter(one, found, step) for one in ast.walk(value))

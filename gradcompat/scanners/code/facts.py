@@ -212,6 +212,8 @@ def _gathered(
                 found.symbol(f"group.{words}", node)
             case ast.Subscript(slice=ast.Constant(value=str(name)), ctx=ast.Store()) if name in _SET_BY_HAND:
                 found.symbol(f"{_SET_BY_HAND[name]}.{name}", node)
+            case ast.Subscript(value=ast.Attribute(attr="scaling"), ctx=ast.Store()):  # by the name of an adapter
+                found.symbol("peft.PeftConfig.plain_scaling", node)
             case ast.Subscript(value=owner, slice=ast.Constant(value="lr"), ctx=ast.Store()):
                 if _GROUP.search(text(owner)):
                     found.symbol("group.lr", node)

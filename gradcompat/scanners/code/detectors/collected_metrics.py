@@ -50,21 +50,54 @@ def ways_of_holding(call: ast.Call, names: Names, scope: Scope) -> Iterator[str]
     """Which metrics stand side by side in a collection that is made here.
 
     ``extremes`` holds two of the least, the greatest and the sum of its values, and is updated without being called;
-    ``same_results`` holds two whose results have the same names.
+    ``same_results`` holds two whose results have the same names, and is computed as a whole.
     """
-    given = argument_of(call, "metrics", 0)
-    if not isinstance(given, ast.Dict):
+    if _is_own(call, names):
         return
-    types = [kind for value in given.values for kind in names.type_of(value, scope)[:1]]
-    kinds = [kind.rpartition(".")[2] for kind in types if kind.startswith("torchmetrics.")]
-    if kinds.count(_DETECTION) > 1:
-        yield "same_results"
+    named, values, inner = _metrics(call, names, scope)
+    kinds = [kind.rpartition(".")[2] for value in values for kind in _kind(value, names, inner)]
+    held = _held(call, names)
+    calls = names.nodes(ast.Call)
+    if named and kinds.count(_DETECTION) > 1:
+        whole = (_method(one, name) == "compute" or _chain(one.func) == name for one in calls for name in held)
+        if not held or any(whole):
+            yield "same_results"
     groups = argument_of(call, "compute_groups")
-    if len(_EXTREMES & set(kinds)) > 1 and not (isinstance(groups, ast.Constant) and groups.value is False):
-        held = _held(call, names)
-        calls = names.nodes(ast.Call)
-        if any(_method(one, name) == "update" for one in calls for name in held):
-            yield "extremes"
+    shared = groups is None or names.literal(groups, scope) is True
+    updated = (_method(one, name) == "update" for one in calls for name in held)
+    if len(_EXTREMES & set(kinds)) > 1 and shared and any(updated):
+        yield "extremes"
+
+
+def _metrics(call: ast.Call, names: Names, scope: Scope) -> tuple[bool, Sequence[ast.expr], Scope]:
+    """The metrics that a collection is made of, where they are read, and whether they have names of the program's."""
+    given = argument_of(call, "metrics", 0)
+    if isinstance(given, ast.Name) and (bound := names.bound_once(given.id, scope)) is not None:
+        given, scope = bound
+    match given:
+        case ast.Dict(values=values):
+            return True, values, scope
+        case ast.Call(func=ast.Name(id="dict"), args=[], keywords=keywords):
+            return True, [keyword.value for keyword in keywords], scope
+        case ast.List(elts=values) | ast.Tuple(elts=values):
+            return False, values, scope
+    return False, call.args, scope
+
+
+def _kind(value: ast.expr, names: Names, scope: Scope) -> Sequence[str]:
+    """The class of torchmetrics that a metric is of, unless the program makes another one of it."""
+    if isinstance(value, ast.Name) and (bound := names.bound_once(value.id, scope)) is not None:
+        value, scope = bound
+    if _is_own(value, names):
+        return ()
+    return [kind for kind in names.type_of(value, scope)[:1] if kind.startswith("torchmetrics.")]
+
+
+def _is_own(value: ast.expr, names: Names) -> bool:
+    match value:
+        case ast.Call(func=ast.Name(id=name)):
+            return any(one.name == name for one in names.nodes(ast.ClassDef))
+    return False
 
 
 def _held(call: ast.Call, names: Names) -> set[str]:

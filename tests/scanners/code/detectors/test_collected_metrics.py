@@ -63,6 +63,14 @@ def test_metrics_that_share_nothing() -> None:
         ("{'least': MinMetric(), 'least_too': MinMetric()}", set()),
         ("{'least': MinMetric(), 'mean': torchmetrics.MeanMetric()}", set()),
         ("[MinMetric(), own.MaxMetric()]", set()),
+        ("[MinMetric(), MaxMetric()]", {"extremes"}),
+        ("MinMetric(), MaxMetric()", {"extremes"}),
+        ("dict(least=least, most=MaxMetric())", {"extremes"}),
+        ("parts", {"extremes"}),
+        ("parts, compute_groups=OFF", set()),
+        ("parts, compute_groups=[['a'], ['b']]", set()),
+        ("{'least': MinMetric(), 'most': Peak()}", set()),
+        ("[MeanAveragePrecision(), MeanAveragePrecision(iou_type='segm')]", set()),
         ("{'least': MinMetric(), 'most': own.MaxMetric()}", set()),
         ("{'boxes': MeanAveragePrecision(), 'masks': MeanAveragePrecision(iou_type='segm')}", {"same_results"}),
         ("{'boxes': MeanAveragePrecision()}", set()),
@@ -72,9 +80,27 @@ def test_metrics_that_a_collection_takes_for_one(metrics: str, expected: set[str
     head = (
         "import own, torchmetrics\nfrom torchmetrics import MaxMetric, MetricCollection, MinMetric\n"
         "from torchmetrics.detection import MeanAveragePrecision\nleast = MinMetric()\n"
+        "parts = {'a': least, 'b': MaxMetric()}\nOFF = False\nclass Peak(MaxMetric):\n    top = 1\n"
         f"metrics = MetricCollection({metrics})\n"
     )
-    assert found(head + LOOP, "") & {"extremes", "same_results"} == expected
+    assert found(head + LOOP + "print(metrics.compute())", "") & {"extremes", "same_results"} == expected
+
+
+def test_results_that_are_computed_one_by_one() -> None:
+    program = (
+        "from torchmetrics import MetricCollection\nfrom torchmetrics.detection import MeanAveragePrecision as Map\n"
+        f"metrics = MetricCollection({{'a': Map(), 'b': Map()}})\n{LOOP}"
+        "for metric in metrics.values():\n    print(metric.compute())"
+    )
+    assert "same_results" not in found(program, "")
+
+
+def test_a_collection_of_ones_own() -> None:
+    program = (
+        "from torchmetrics import MaxMetric, MetricCollection, MinMetric\nclass Mine(MetricCollection):\n    pass\n"
+        f"metrics = Mine([MinMetric(), MaxMetric()])\n{LOOP}"
+    )
+    assert "extremes" not in found(program, "")
 
 
 def test_a_collection_that_is_called() -> None:
