@@ -115,6 +115,7 @@ _IN_WORDS = {
     "batch.completion_mask": "completion_mask in its batches",
     "group.lr": "learning rates that it sets by hand",
     "group.lr_scale": "lr_scale of its groups of parameters",
+    "Trainer.label_smoother": "a label smoother that it sets itself",
     "PeftConfig.plain_scaling": "a scaling of adapters that it sets itself",
     "from_pretrained.wrapped": "an adapter that is loaded into a model which has one",
     "get_peft_model.float": "an adapted model that is made float32",
