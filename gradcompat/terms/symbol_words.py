@@ -114,6 +114,7 @@ _IN_WORDS = {
     "batch.position_ids": "position_ids in its batches",
     "batch.completion_mask": "completion_mask in its batches",
     "group.lr": "learning rates that it sets by hand",
+    "group.weight_decay": "a weight decay that it sets by hand",
     "group.lr_scale": "lr_scale of its groups of parameters",
     "Trainer.label_smoother": "a label smoother that it sets itself",
     "PeftConfig.plain_scaling": "a scaling of adapters that it sets itself",
