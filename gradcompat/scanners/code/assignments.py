@@ -121,6 +121,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
         found.truth(step, "environment.mix_order_reduction", literal, value, spelling)
     elif name == "unpad_inputs" and literal is False:  # of the first module of a SentenceTransformer
         found.symbol("sentence_transformers.Transformer.padded", value)
+    elif name == "label_smoother":
+        found.symbol("transformers.Trainer.label_smoother", value)
     elif name == "lora_alpha" or (name == "use_rslora" and literal is False):  # of an adapter that is there
         found.symbol("peft.PeftConfig.plain_scaling", value)
     elif name == "state_dict":

@@ -214,9 +214,9 @@ def _gathered(
                 found.symbol(f"{_SET_BY_HAND[name]}.{name}", node)
             case ast.Subscript(value=ast.Attribute(attr="scaling"), ctx=ast.Store()):  # by the name of an adapter
                 found.symbol("peft.PeftConfig.plain_scaling", node)
-            case ast.Subscript(value=owner, slice=ast.Constant(value="lr"), ctx=ast.Store()):
+            case ast.Subscript(value=owner, slice=ast.Constant(value="lr" | "weight_decay" as key), ctx=ast.Store()):
                 if _GROUP.search(text(owner)):
-                    found.symbol("group.lr", node)
+                    found.symbol(f"group.{key}", node)
             case ast.Subscript(slice=ast.Constant(value=0)):
                 found.mentioned.add(FIRST)
     if found.resumed and not any(found.resumed) and "resume_from_checkpoint" not in found.mentioned:

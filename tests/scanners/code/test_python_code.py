@@ -2119,6 +2119,8 @@ def test_videos_that_some_messages_have() -> None:
         ("def f(x):\n    return {'input_ids': x, 'completion_mask': g(x)}", "batch.completion_mask"),
         ("model[0].unpad_inputs = False", "sentence_transformers.Transformer.padded"),
         ("model.peft_config['a'].use_rslora = False", "peft.PeftConfig.plain_scaling"),
+        ("for group in o.param_groups:\n    group['weight_decay'] = 0.1", "group.weight_decay"),
+        ("trainer.label_smoother = None", "transformers.Trainer.label_smoother"),
         ("model.peft_config['a'].lora_alpha = 4", "peft.PeftConfig.plain_scaling"),
         ("for layer in layers:\n    layer.scaling['a'] /= 4", "peft.PeftConfig.plain_scaling"),
         ("import torch.distributed.checkpoint as dcp\ndcp.load({'model': m.state_dict()})", _MODEL_ALONE),
