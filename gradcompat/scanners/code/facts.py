@@ -172,6 +172,8 @@ def _gathered(
                 read_resumption(found, step, test, body)
                 read_average(found, step, test, body)
                 read_accumulation(found, step, test, body)
+            case ast.Call(func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=str(name)), value]):
+                assigned(found, step, ast.copy_location(ast.Attribute(owner, name, ast.Store()), node), value)
             case ast.Call():
                 handed_on |= {id(keyword.value) for keyword in node.keywords if keyword.arg is None}
                 for name in _types_by_hand(step, node):
