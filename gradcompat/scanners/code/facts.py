@@ -134,6 +134,15 @@ def _evaluated(found: Findings, step: Step, call: ast.Call) -> None:
             found.symbol(f"{name}.before_training", call)
 
 
+def _is_group(owner: ast.expr, names: Names) -> bool:
+    """Is it a group of an optimizer's parameters, by its name or by the loop over them?"""
+    name = text(owner)
+    if _GROUP.search(name):
+        return True
+    loops = names.nodes(ast.For) if isinstance(owner, ast.Name) else ()
+    return any(text(loop.target) == name and text(loop.iter).endswith(".param_groups") for loop in loops)
+
+
 def _gathered(
     tree: ast.Module, names: Names, place: Place, document: Document, without: Collection[ast.AST]
 ) -> tuple[Findings, Step]:
@@ -217,7 +226,7 @@ def _gathered(
             case ast.Subscript(value=ast.Attribute(attr="scaling"), ctx=ast.Store()):  # by the name of an adapter
                 found.symbol("peft.PeftConfig.plain_scaling", node)
             case ast.Subscript(value=owner, slice=ast.Constant(value="lr" | "weight_decay" as key), ctx=ast.Store()):
-                if _GROUP.search(text(owner)):
+                if _is_group(owner, names):
                     found.symbol(f"group.{key}", node)
             case ast.Subscript(slice=ast.Constant(value=0)):
                 found.mentioned.add(FIRST)

@@ -949,6 +949,18 @@ def test_symbols(code: str, expected: str) -> None:
     assert expected in symbols(code)
 
 
+@pytest.mark.parametrize(
+    ("code", "set_by_hand"),
+    [
+        ("for group in optimizer.param_groups:\n    group['lr'] = 1e-4", True),
+        ("for g in optimizer.param_groups:\n    g['lr'] = 1e-4", True),
+        ("for g in options:\n    g['lr'] = 1e-4", False),
+    ],
+)
+def test_rates_of_groups(code: str, set_by_hand: bool) -> None:
+    assert ("group.lr" in symbols(f"import torch\noptimizer = torch.optim.SGD(p)\n{code}")) is set_by_hand
+
+
 FILLS = "tokenizer.pad_token = tokenizer.eos_token"
 
 
