@@ -593,6 +593,8 @@ def _infinite_gradient(parameters: _Parameters) -> Settings:
         "deepspeed.zero_stage": int(parameters["stage"]),
         "precision.mode": _PRECISION[str(parameters["dtype"])],
         "deepspeed.gradient_clipping": 1.0,
+        "deepspeed.offload_optimizer": "none",
+        "deepspeed.grad_accum_dtype": "model",
     }
 
 
@@ -631,7 +633,7 @@ def _prepared_loader(parameters: _Parameters) -> Settings:
             "training.resume_from_checkpoint": True,
             "training.num_train_epochs": 2,
             "data.seedable_sampler": True,
-            "code.symbols": ("accelerate.skip_first_batches",),
+            "code.symbols": ("accelerate.skip_first_batches", "accelerate.data_loader.DataLoaderShard.set_epoch"),
         }
     return {
         "training.framework": "accelerate",
@@ -800,6 +802,8 @@ _OPTIMIZERS = {
 
 
 def _optimizer_definitions(parameters: _Parameters) -> Settings:
+    if parameters["optimizer"] == "schedule_free_adamw" and not parameters["weight_decay"]:
+        raise Unmapped("up to 3.4.1 it steps as schedulefree 1.2 does, later as 1.3 and the recipe")
     name = f"pytorch_optimizer.{_OPTIMIZERS[str(parameters['optimizer'])]}"
     decay = 0.5 if parameters["weight_decay"] else 0.0
     return {"code.symbols": (f"{name}(weight_decay={decay})",), "optimizer.weight_decay": decay}

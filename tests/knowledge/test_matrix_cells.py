@@ -39,6 +39,7 @@ UNMAPPED = {
     ("adapters", "no record is about what the recipe looks at"): 6,
     ("deepspeed_step", "the loop stands for the Trainer of transformers, which is not in the row"): 7,
     ("loss_masking", "no record is about what the recipe looks at"): 1,
+    ("optimizer_definitions", "up to 3.4.1 it steps as schedulefree 1.2 does, later as 1.3 and the recipe"): 20,
     ("keras_accumulation", "no setting says that the optimizer keeps a moving average of the weights"): 6,
 }
 
