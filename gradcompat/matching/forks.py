@@ -52,13 +52,14 @@ class Forks:
         self.budget = Budget(MOST_STEPS) if budget is None else budget
         self._numbers: dict[_Markers, int] = {}
         self._compared: dict[tuple[int, int], bool] = {}
+        self._platforms: dict[tuple[int, ...], frozenset[str]] = {}
         self._grids: dict[tuple[frozenset[str], frozenset[Release]], Grid] = {}
         self._held: dict[tuple[str, int], int] = {}  # by the marker and its grid, which is one of those
 
     def renewed(self) -> Forks:
         """Forks that share what is remembered here, with a budget of their own."""
         forks = Forks(self.conflicts)
-        forks._numbers, forks._compared = self._numbers, self._compared
+        forks._numbers, forks._compared, forks._platforms = self._numbers, self._compared, self._platforms
         forks._grids, forks._held = self._grids, self._held
         return forks
 
@@ -100,11 +101,16 @@ class Forks:
         """Where all of ``chosen`` can be installed together, of the values that ``sys_platform`` has."""
         chosen = tuple(chosen)
         try:
-            grid = self._grid_of(chosen)
-            together = _ANYWHERE
-            for package in chosen:
-                together &= self._points(package, grid)
-            return frozenset(name for name in PLATFORMS if together & self._holds(f"sys_platform == '{name}'", grid))
+            self._take(sum(len(package.reached) for package in chosen) // 32)
+            numbers = tuple(map(self._number, chosen))
+            if numbers not in self._platforms:
+                grid = self._grid_of(chosen)
+                together = _ANYWHERE
+                for package in chosen:
+                    together &= self._points(package, grid)
+                held = (name for name in PLATFORMS if together & self._holds(f"sys_platform == '{name}'", grid))
+                self._platforms[numbers] = frozenset(held)
+            return self._platforms[numbers]
         except _Spent:
             return frozenset(PLATFORMS)
 
