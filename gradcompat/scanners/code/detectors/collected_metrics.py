@@ -52,7 +52,7 @@ def ways_of_holding(call: ast.Call, names: Names, scope: Scope) -> Iterator[str]
     ``extremes`` holds two of the least, the greatest and the sum of its values, and is updated without being called;
     ``same_results`` holds two whose results have the same names, and is computed as a whole.
     """
-    if _is_own(call, names):
+    if _is_own(call, names, scope):
         return
     named, values, inner = _metrics(call, names, scope)
     kinds = [kind.rpartition(".")[2] for value in values for kind in _kind(value, names, inner)]
@@ -88,16 +88,15 @@ def _kind(value: ast.expr, names: Names, scope: Scope) -> Sequence[str]:
     """The class of torchmetrics that a metric is of, unless the program makes another one of it."""
     if isinstance(value, ast.Name) and (bound := names.bound_once(value.id, scope)) is not None:
         value, scope = bound
-    if _is_own(value, names):
+    if _is_own(value, names, scope):
         return ()
     return [kind for kind in names.type_of(value, scope)[:1] if kind.startswith("torchmetrics.")]
 
 
-def _is_own(value: ast.expr, names: Names) -> bool:
-    match value:
-        case ast.Call(func=ast.Name(id=name)):
-            return any(one.name == name for one in names.nodes(ast.ClassDef))
-    return False
+def _is_own(value: ast.expr, names: Names, scope: Scope) -> bool:
+    """Is it made of a class of the project?"""
+    defined = names.definition(value.func, scope) if isinstance(value, ast.Call) else None
+    return defined is not None and isinstance(defined[1], ast.ClassDef)
 
 
 def _held(call: ast.Call, names: Names) -> set[str]:
