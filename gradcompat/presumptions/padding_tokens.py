@@ -9,7 +9,7 @@ is not the one that their chat template writes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gradcompat.model.environment import Setting
 from gradcompat.presumptions.engines import FRAMEWORK_KEY
@@ -37,7 +37,7 @@ _NONE = lazy_pattern(
     r"|eleutherai/(?:pythia-[\d.]+[mb](?:-deduped)?|gpt-neo-[\d.]+[mb]|gpt-j-6b|gpt-neox-20b)",
     re.IGNORECASE,
 )
-_TOKENIZES = lazy_pattern(r".*(?:Tokenizer|Processor|get_tokenizer|load_tokenizer).*")
+_TOKENIZES = lazy_pattern(r"Tokenizer|Processor|get_tokenizer|load_tokenizer")
 
 
 def padding(settings: Iterable[Setting]) -> Setting | None:
@@ -50,7 +50,8 @@ def padding(settings: Iterable[Setting]) -> Setting | None:
     named = [setting for setting in stated if setting.key == "model.name"]
     if not named or any(setting.key == PADDING_KEY for setting in stated):
         return None
-    known = {_of_model(setting.value, filled=_fills(stated)) for setting in named}
+    filled = _fills(stated)
+    known = {_of_model(setting.value, filled=filled) for setting in named}
     value = known.pop()
     if known or value is None:
         return None
@@ -65,15 +66,14 @@ def _of_model(name: object, *, filled: bool) -> bool | None:
     return True if _SAME.fullmatch(name) or (filled and _NONE.fullmatch(name)) else None
 
 
-def _fills(stated: Iterable[Setting]) -> bool:
+def _fills(stated: Sequence[Setting]) -> bool:
     """Is a padding token put in where there is none, by the program, or by TRL, which is given no tokenizer?"""
-    told = tuple(stated)
     symbols = {
         name
-        for setting in told
+        for setting in stated
         if setting.key == SYMBOLS_KEY and isinstance(setting.value, tuple)
         for name in setting.value
         if isinstance(name, str)
     }
-    of_trl = {setting.value for setting in told if setting.key == FRAMEWORK_KEY} == {"trl"}
-    return FILLED in symbols or (of_trl and bool(symbols) and not any(map(_TOKENIZES.fullmatch, symbols)))
+    of_trl = {setting.value for setting in stated if setting.key == FRAMEWORK_KEY} == {"trl"}
+    return FILLED in symbols or (of_trl and bool(symbols) and not any(map(_TOKENIZES.search, symbols)))

@@ -219,11 +219,11 @@ def _entry(key: ast.expr | None, value: ast.expr, names: Names, scope: Scope, de
             return [Pair(written, value, f'"{written}": {{}}', names, scope)]
         case ast.Name(id=name):
             bound = names.bindings(name, scope)
-            keys = (
-                [] if bound is None else [names.literal(one, bound[1]) for one in bound[0] if isinstance(one, ast.AST)]
-            )
-            if keys and bound is not None and len(keys) == len(bound[0]) and all(isinstance(one, str) for one in keys):
-                return [Pair(one, _sometimes(value), f'"{one}": {{}}', names, scope) for one in dict.fromkeys(keys)]
+            values, inner = bound or ((), scope)
+            keys = [names.literal(one, inner) if isinstance(one, ast.AST) else None for one in values]
+            texts = [one for one in keys if isinstance(one, str)]
+            if texts and len(texts) == len(keys):
+                return [Pair(one, _sometimes(value), f'"{one}": {{}}', names, scope) for one in dict.fromkeys(texts)]
     return None
 
 

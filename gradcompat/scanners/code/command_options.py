@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradcompat.model.context import OptionDefault, OptionFile
+from gradcompat.model.context import OptionFile
 from gradcompat.scanners.code.arguments import Argument, Place, said
 from gradcompat.scanners.code.calls import known
 from gradcompat.scanners.code.command_functions import ROOTS, Function, commanded, is_command, parameters
@@ -72,17 +72,7 @@ def join_options(found: Findings) -> None:
         at = one.place(argument.node)
         stated = tuple(told for told in one.settings if told.value is None and told.location == at)
         if stated and option.names is None:
-            found.defaults.append(
-                OptionDefault(
-                    flags=option.flags,
-                    tool=tool,
-                    argument=argument.name,
-                    stated=stated,
-                    default=tuple(settings),
-                    switched=option.switched,
-                    assigned=option.assigned,
-                )
-            )
+            found.defaults.append(option.for_argument(argument.name, tool, stated, tuple(settings)))
 
 
 def _commands(found: Findings, steps: Sequence[Step]) -> None:

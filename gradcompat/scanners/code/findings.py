@@ -418,17 +418,7 @@ class Findings:
         at = at or place(written.node)
         stated = tuple(Setting(key=key, value=None, location=at, spelling=written.spelling) for key in keys)
         self.settings += stated
-        self.defaults.append(
-            OptionDefault(
-                flags=option.flags,
-                tool=tool,
-                argument=written.name,
-                stated=stated,
-                default=tuple(settings),
-                switched=option.switched,
-                assigned=option.assigned,
-            )
-        )
+        self.defaults.append(option.for_argument(written.name, tool, stated, tuple(settings)))
 
     def arguments(self, step: Step, call: ast.Call, positional: tuple[str, ...] = ()) -> list[Argument]:
         """The arguments of a call; of those that cannot be read it is noted that they are there."""

@@ -10,7 +10,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from gradcompat.model.context import variable_flag
+from gradcompat.model.context import OptionDefault, variable_flag
+from gradcompat.model.environment import Setting
 from gradcompat.scanners.code.names import CONVERTING, PARSING, UNKNOWN, Names, Scope, converted
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
@@ -45,6 +46,27 @@ class Option:
     switched: bool | None = None
     names: Names | None = None
     assigned: bool = False
+
+    def for_argument(
+        self, argument: str, tool: str, stated: tuple[Setting, ...], default: tuple[Setting, ...]
+    ) -> OptionDefault:
+        """What it means for an argument that it gives.
+
+        Args:
+            argument: the name of the argument.
+            tool: what that is given to, by its full name; empty for a method.
+            stated: the settings that the argument makes, without their values.
+            default: these settings where no command line has the option.
+        """
+        return OptionDefault(
+            flags=self.flags,
+            tool=tool,
+            argument=argument,
+            stated=stated,
+            default=default,
+            switched=self.switched,
+            assigned=self.assigned,
+        )
 
 
 def option_of(call: ast.Call, names: Names, scope: Scope) -> Option | None:

@@ -110,7 +110,7 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
     if of_base is not None:
         made, told = of_base
     by_variable = bool(found.options_of) and _is_of_variable(call.func, found.names, step.scope)
-    told = with_decay_of_groups(told, found.names, step.scope)
+    told = with_decay_of_groups(told, found.names, step.scope) if made else told
     for line in call_lines(told, made, found.names, step.scope, found.options):
         found.call(line, call, by_variable=by_variable)
     by_name = made_by_name(call, found.names, step.scope)

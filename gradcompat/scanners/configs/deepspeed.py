@@ -277,14 +277,13 @@ def _corrected(settings: list[Setting]) -> tuple[Setting, ...]:
 def left_to_engine(given: Mapping[str, object]) -> Iterator[tuple[str, str | float]]:
     """What a config of DeepSpeed in the program leaves out, where it asks for a stage; one without ZeRO is stage 0."""
     names = [name.partition(".")[2] for name in given]
-    if any(names) and not any(name.startswith("zero_optimization") for name in names):
+    plain = any(names) and not any(name.startswith("zero_optimization") for name in names)
+    staged = "zero_optimization.stage" in names
+    if plain:
         yield "deepspeed.zero_stage", 0
-        if "gradient_clipping" not in names:
-            yield "deepspeed.gradient_clipping", 0.0
-    if "zero_optimization.stage" in names:
-        if not any("offload" in name for name in names):
-            yield "deepspeed.offload_optimizer", "none"
-        if "gradient_clipping" not in names:
-            yield "deepspeed.gradient_clipping", 0.0
-        if "gradient_accumulation_steps" not in names and sum(size in names for size in SIZES) == 1:
-            yield "training.gradient_accumulation_steps", 1  # of both sizes it would be the ratio
+    if staged and not any("offload" in name for name in names):
+        yield "deepspeed.offload_optimizer", "none"
+    if (plain or staged) and "gradient_clipping" not in names:
+        yield "deepspeed.gradient_clipping", 0.0
+    if staged and "gradient_accumulation_steps" not in names and sum(size in names for size in SIZES) == 1:
+        yield "training.gradient_accumulation_steps", 1  # of both sizes it would be the ratio

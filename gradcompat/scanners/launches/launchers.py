@@ -25,6 +25,8 @@ _PYTHON = lazy_pattern(r"(?:python|pypy|ipython)(?:\d+(?:\.\d+)?)?(?:\.exe)?")
 _PYTHON_VALUES = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 _VARIABLE = lazy_pattern(r"([A-Za-z_]\w*)=")
 
+MULTIRUN = frozenset({"multirun", "m"})  # Hydra's switch for a run of each of the values of ``seed=1,2``
+
 # Modules that are launchers themselves.
 _MODULES = {
     "torch.distributed.run": "torchrun",
@@ -336,9 +338,6 @@ def _with_arguments(launch: Launch, words: Sequence[Word]) -> Launch:
     launch.files = []
     launch.arguments = list(_options(words, files=launch.files))
     return launch
-
-
-MULTIRUN = frozenset({"multirun", "m"})  # Hydra's switch for a run of each of the values of ``seed=1,2``
 
 
 def _options(

@@ -10,19 +10,9 @@ from gradcompat.scanners.code.names import Names
 READ = "peft.modules_to_save.read"
 # What the wrapper of each release hands on, or has as a module of its own.
 _OWN = frozenset(
-    {"weight", "bias", "modules_to_save", "original_module", "parameters", "named_parameters"}
-) | frozenset(
     {
-        "requires_grad_",
-        "to",
-        "half",
-        "train",
-        "eval",
-        "modules",
-        "named_modules",
-        "apply",
-        "state_dict",
-        "load_state_dict",
+        *("weight", "bias", "modules_to_save", "original_module", "parameters", "named_parameters", "requires_grad_"),
+        *("to", "half", "train", "eval", "modules", "named_modules", "apply", "state_dict", "load_state_dict"),
     }
 )
 
