@@ -18,7 +18,7 @@ from gradcompat.matching.view import View
 from gradcompat.messages import counted, joined
 from gradcompat.model.environment import Environment, Location, Setting, SettingValue, Skipped
 from gradcompat.model.finding import Finding, Status
-from gradcompat.model.issue import LEVELS, Issue
+from gradcompat.model.issue import LEVELS, Issue, SymbolTerm, Term
 from gradcompat.presumptions.upon import presumed_upon
 from gradcompat.requirements.versions import parse_version
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ class Matched:
     Attributes:
         environment: as it was read, with the releases that its ranges allow.
         runs: how a run is called → the environment with its settings and the facts of the host; one called ``""``
-            where there is no training run.
+            where there is no training run, or something is true of programs that train nothing.
         findings: in the order in which they are shown.
         breaks: the issues that no record has.
         recorded: makes the others.
@@ -120,30 +120,21 @@ def match_runs(
         for issue in issues
         if (not options.only or issue.id in options.only) and (issue.instead_of or issue.id not in options.ignore)
     ]
-    views = {context.source: _trained(environment, context) for context in contexts} or {"": environment}
-    if base.ask_of_host(listing.packages):
-        # Asking the machine costs more than matching; few records hang on what it says.
-        from gradcompat.host.machine import with_host
-
-        views = {run: with_host(view) for run, view in views.items()}
-    # What a config says of the device counts more than what the machine has, and --set more than both.
-    runs = {run: with_facts(view, options.settings, options.kept_at) for run, view in views.items()}
-    runs = {
-        run: with_class_facts(with_shared_heads(with_tied_embeddings(view)), base.class_facts)
-        for run, view in runs.items()
-    }
-    if options.presume:
-        canonical = base.names.canonical
-        runs = {
-            run: presumed_upon(view, map(canonical, view.packages), run=bool(contexts), code=code)
-            for run, view in runs.items()
-        }
+    runs = _runs(environment, contexts, listing, base, options, code)
+    idle = runs.pop("") if contexts and "" in runs else None
     forks = Forks(environment.conflicts)
     budget = Budget(most_steps)
     in_order = tuple(runs.values())
     groups = alike(in_order, wanted)
     matched_in = tuple([View(in_order[group[0]], base.names, forks, listing) for group in groups])
-    merged = merge_findings(_findings(runs, wanted, groups, matched_in, budget))
+    found = _findings(runs, wanted, groups, matched_in, budget)
+    if idle is not None:
+        beside = View(idle, base.names, forks, listing)
+        if of_programs := _of_idle_programs(beside, wanted, budget):
+            found += of_programs
+            runs[""] = idle
+            matched_in += (beside,)
+    merged = merge_findings(found)
     findings = [finding for finding in told(merged, breaks, base.names) if finding.issue.id not in options.ignore]
     findings.sort(
         key=lambda finding: (_STATUSES.index(finding.status), -LEVELS.index(finding.issue.level), finding.issue.id)
@@ -157,9 +148,46 @@ def match_runs(
         listing=listing,
         views=matched_in,
         uses=uses,
-        skipped=tuple(_undecided(environment, len(runs), forks, budget)),
+        skipped=tuple(_undecided(environment, len(in_order), forks, budget)),
         steps=budget.most if budget.spent else budget.most - budget.left,
     )
+
+
+def _runs(
+    environment: Environment,
+    contexts: Sequence[Context],
+    listing: Listing,
+    base: KnowledgeBase,
+    options: AuditOptions,
+    code: ProjectCode | None,
+) -> dict[str, Environment]:
+    """How a run is called → the environment with what is known of it.
+
+    One called ``""`` is that of programs that train nothing, or of whatever is done with it where there is no run.
+    """
+    runs = {context.source: _trained(environment, context) for context in contexts}
+    beside = code if contexts and options.presume and code is not None and code.calls else None
+    if not contexts or beside is not None:
+        runs[""] = environment
+    if base.ask_of_host(listing.packages):
+        # Asking the machine costs more than matching; few records hang on what it says.
+        from gradcompat.host.machine import with_host
+
+        runs = {run: with_host(view) for run, view in runs.items()}
+    # What a config says of the device counts more than what the machine has, and --set more than both.
+    runs = {run: with_facts(view, options.settings, options.kept_at) for run, view in runs.items()}
+    runs = {
+        run: with_class_facts(with_shared_heads(with_tied_embeddings(view)), base.class_facts)
+        for run, view in runs.items()
+    }
+    if not options.presume:
+        return runs
+    canonical = base.names.canonical
+    of_programs = code if beside is None else replace(beside, uses=beside.idle)
+    return {
+        run: presumed_upon(view, map(canonical, view.packages), run=bool(run), code=code if run else of_programs)
+        for run, view in runs.items()
+    }
 
 
 def _with_releases(environment: Environment, base: KnowledgeBase) -> Environment:
@@ -284,6 +312,20 @@ def _findings(
     return findings
 
 
+def _of_idle_programs(view: View, wanted: Sequence[Issue], budget: Budget) -> list[Finding]:
+    """What programs do that train nothing: what is sure of them, and hangs on what they call.
+
+    What could apply to them is not asked, and nothing is only noted: of these programs less is read than of a run.
+    """
+    asked = [issue for issue in wanted if issue.level != "note" and any(map(_is_of_symbols, _terms(issue)))]
+    counts = questions(view.listing.counts, asked)
+    return [
+        finding
+        for finding in match_in(view, [issue for issue, count in zip(asked, counts, strict=True) if budget.take(count)])
+        if finding.status == "affected" and any(map(_is_of_symbols, finding.terms))
+    ]
+
+
 def _told_apart(
     views: Sequence[Environment], wanted: Sequence[Issue], budget: Budget
 ) -> dict[str, dict[int, tuple[int, ...]]]:
@@ -294,12 +336,20 @@ def _told_apart(
     settings = sum(len(view.settings) for view in views)
     found: dict[str, dict[int, tuple[int, ...]]] = {}
     for issue in wanted:
-        keys = frozenset(key_of(term) for combination in issue.affected for term in combination.terms)
+        keys = frozenset(map(key_of, _terms(issue)))
         if keys not in known:
             groups = _alike(views, issue) if budget.take(settings // _COMPARED) else [[0]]
             known[keys] = {group[0]: tuple(group) for group in groups}
         found[issue.id] = known[keys]
     return found
+
+
+def _terms(issue: Issue) -> Iterator[Term]:
+    return (term for combination in issue.affected for term in combination.terms)
+
+
+def _is_of_symbols(term: Term) -> bool:
+    return isinstance(term, SymbolTerm)
 
 
 def _alike(views: Sequence[Environment], issue: Issue) -> Iterator[list[int]]:

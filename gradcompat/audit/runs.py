@@ -278,18 +278,34 @@ def _code_of(contexts: Iterable[Context]) -> ProjectCode:
     )
     certain = {use for use in found if not use.conditional}
     found = tuple(use for use in found if not use.conditional or replace(use, conditional=False) not in certain)
-    calls = (call for context in contexts if context.uses and not context.run for call in _calls(context))
-    return ProjectCode(uses=found, calls=tuple(dict.fromkeys(calls)))
+    idle = _idle(contexts)
+    calls: dict[str, Location] = {}
+    for context in idle:
+        for call, place in _calls(context):
+            calls.setdefault(call, place)
+    theirs = {use for context in idle for use in context.uses}
+    return ProjectCode(uses=found, idle=tuple(use for use in found if use in theirs), calls=tuple(calls.items()))
 
 
-def _calls(program: Context) -> Iterator[str]:
+def _idle(contexts: Sequence[Context]) -> list[Context]:
+    """The programs that train nothing and that no run leads to; where there is no run, all files with code."""
+    quiet = [context for context in contexts if context.uses and not context.run]
+    runs = [context for context in contexts if context.run]
+    if not runs:
+        return quiet
+    parts = {source for context in runs for source in (*context.modules, *context.makes)}
+    return [context for context in quiet if context.program and context.source not in parts]
+
+
+def _calls(program: Context) -> Iterator[tuple[str, Location]]:
     """What a program calls and uses that trains nothing, with what scanners have a word of their own for.
 
     What stands behind a question for a release is left out.
     """
     for setting in program.settings:
         if setting.key in (CALLS_KEY, SYMBOLS_KEY) and isinstance(setting.value, tuple) and not setting.where:
-            yield from setting.value
+            for index, call in enumerate(setting.value):
+                yield str(call), setting.place(index)
 
 
 def _only_guarded(contexts: Sequence[Context]) -> frozenset[str]:

@@ -60,12 +60,14 @@ class ProjectCode:
 
     Attributes:
         uses: each place once.
-        calls: what programs that train nothing call, with the arguments (:mod:`gradcompat.terms.calls`), and use:
+        idle: those of programs that train nothing and that no run leads to; all of them where there is no run.
+        calls: what these programs call, with the arguments (:mod:`gradcompat.terms.calls`), and use, and where:
             somebody runs them, which is a presumption at most.
     """
 
     uses: tuple[CodeUse, ...] = ()
-    calls: tuple[str, ...] = ()
+    idle: tuple[CodeUse, ...] = ()
+    calls: tuple[tuple[str, Location], ...] = ()
 
 
 def left_out(uses: Iterable[CodeUse], given: Set[str]) -> tuple[CodeUse, ...]:

@@ -282,6 +282,7 @@ class Context:
         alone: where a launch script starts a program as one process, by Python itself, if it starts all of them so.
         devices: where a launch script lets all programs that it starts so see several GPUs, by CUDA_VISIBLE_DEVICES.
         documented: it is a command of a README: how the project is presumed to be run, and no script that runs it.
+        program: it is code that does something when it is run, and not only what others import.
     """
 
     source: str
@@ -313,3 +314,4 @@ class Context:
     alone: Location | None = None
     devices: Location | None = None
     documented: bool = False
+    program: bool = False

@@ -508,9 +508,10 @@ class Presumer:
     def _of_symbols(self, term: SymbolTerm) -> Presumed:
         symbols, shown = term.symbols, _symbol(term)
         if self._unread and (met := self._called_by_others(symbols)) is not None:
-            words = in_words(met)
-            program = f"the program with {words}" if words else f"the program that calls {met}"
-            return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"{program} is run")
+            called, place = met
+            words = in_words(called)
+            program = f"the program with {words}" if words else f"the program that calls {called}"
+            return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"{program} is run", location=place)
         by_default = self._by_default(symbols)
         if by_default is not None:
             options, truth, place = by_default
@@ -558,14 +559,14 @@ class Presumer:
         """Was no code read as that of the run?"""
         return all(setting.presumed for setting in self._settings.get(SYMBOLS_KEY, ()))
 
-    def _called_by_others(self, symbols: tuple[str, ...]) -> str | None:
-        """The first name among some that programs call that train nothing; None if they call none."""
-        met = met_by(self._calls_of_others, symbols) if self._calls_of_others else ()
-        return next((name_of(call) for call in self._calls_of_others if call in met), None)
+    def _called_by_others(self, symbols: tuple[str, ...]) -> tuple[str, Location] | None:
+        """The first name among some that programs call that train nothing, and where; None if they call none."""
+        met = met_by(tuple(self._calls_of_others), symbols) if self._calls_of_others else ()
+        return next(((name_of(call), place) for call, place in self._calls_of_others.items() if call in met), None)
 
     @cached_property
-    def _calls_of_others(self) -> tuple[str, ...]:
-        return tuple(filter(is_call, self._called))
+    def _calls_of_others(self) -> dict[str, Location]:
+        return {call: place for call, place in self._called.items() if is_call(call)}
 
     @cached_property
     def _ordinary(self) -> tuple[str, ...]:
@@ -625,10 +626,14 @@ class Presumer:
         return all(one.value is not None for one in self._settings.get(SYMBOLS_KEY, ()) if not one.presumed)
 
     @cached_property
-    def _called(self) -> tuple[str, ...]:
-        """What programs that train nothing call and use."""
-        presumed = (one.value for one in self._settings.get(CALLS_KEY, ()) if one.presumed)
-        return tuple(call for calls in presumed if isinstance(calls, tuple) for call in calls)
+    def _called(self) -> dict[str, Location]:
+        """What programs that train nothing call and use, and where."""
+        return {
+            call: setting.place(index)
+            for setting in self._settings.get(CALLS_KEY, ())
+            if setting.presumed
+            for index, call in enumerate(texts(setting.value))
+        }
 
     def _of_no_symbols(self, term: SymbolAbsentTerm) -> Presumed:
         """What keeps a defect from harm is not there unless it is seen."""

@@ -74,10 +74,16 @@ def presumed_upon(
                 taken = tuple(dict.fromkeys(use.full_name for use in uses))
                 settings = (*settings, Setting(key=SYMBOLS_KEY, value=taken, location=place, presumed=True))
             if code is not None and code.calls:
-                settings = (*settings, Setting(key=CALLS_KEY, value=code.calls, location=place, presumed=True))
+                settings = (*settings, _calls(code.calls))
             # Which of the trainers drives it, if the code names one, is seen in a run alone.
             settings = (*settings, Setting(key=FRAMEWORK_KEY, value=_own_loop(uses), location=place, presumed=True))
     return replace(environment, settings=settings, engines=engines)
+
+
+def _calls(calls: Sequence[tuple[str, Location]]) -> Setting:
+    """What programs call that train nothing, and where."""
+    names, places = (tuple(parts) for parts in zip(*calls, strict=True))
+    return Setting(key=CALLS_KEY, value=names, location=places[0], places=places, presumed=True)
 
 
 def _choices(environment: Environment) -> Iterator[Setting]:

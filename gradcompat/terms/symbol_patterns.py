@@ -2,7 +2,8 @@
 
 What a program uses is a list of names and, beside them, of the calls of these functions
 (:mod:`gradcompat.terms.calls`). A pattern of names asks for names alone, one of calls
-(:mod:`gradcompat.terms.call_patterns`) for calls alone.
+(:mod:`gradcompat.terms.call_patterns`) for calls alone. A method of an object that nobody knows is used by its name
+alone, and so ``*.backward`` asks for ``backward`` as well as for ``accelerate.Accelerator.backward``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ CALLS_KEY = "code.calls"  # of the same functions, with what they are told
 LIBRARIES_KEY = "code.libraries"  # what the tool of a config imports
 OPTIONAL_KEY = "code.optional"  # names and calls that options of the command line have to ask for
 _BRACKET = "("
+_ANY_OWNER = "*."
 _OPTION = "_option("  # with which a value begins that an option of the command line gives
 # Packages that are imported by another name.
 _IMPORTED_AS = {
@@ -59,6 +61,8 @@ def names_of(pattern: str) -> tuple[str, ...]:
 
     >>> names_of("torch.optim.{Adam,AdamW}() if capturable")
     ('torch.optim.Adam', 'torch.optim.AdamW')
+    >>> names_of("*.backward")
+    ('*.backward', 'backward')
     """
     waiting, found = [name_of(pattern)], []
     while waiting:
@@ -69,7 +73,7 @@ def names_of(pattern: str) -> tuple[str, ...]:
             waiting += [f"{begin}{word}{end}" for word in words.split(",")]
         else:
             found.append(name)
-    return tuple(found)
+    return (*found, *(name.removeprefix(_ANY_OWNER) for name in found if name.startswith(_ANY_OWNER)))
 
 
 def whole_library(pattern: str) -> str:
@@ -102,7 +106,7 @@ def truth_of_use(used: tuple[str, ...], patterns: tuple[str, ...]) -> Truth:
 def _truth_of_use(used: tuple[str, ...], patterns: tuple[str, ...]) -> Truth:
     """The same, for a program uses many names, is asked for each record, and has many runs."""
     names, calls = _apart(used)
-    by_name, by_call = _apart(patterns)
+    by_name, by_call = _patterns_apart(patterns)
     if any_matches(names, by_name):
         return Truth.YES
     truths = (_truth_of_call(call, pattern) for pattern in by_call for call in _calls_of(calls, pattern))
@@ -115,7 +119,7 @@ def met_by(used: tuple[str, ...], patterns: tuple[str, ...]) -> frozenset[str]:
     if not used:  # by a lockfile alone, which is asked all the same
         return frozenset()
     names, calls = _apart(used)
-    by_name, by_call = _apart(patterns)
+    by_name, by_call = _patterns_apart(patterns)
     met = (
         call for pattern in by_call for call in _calls_of(calls, pattern) if _truth_of_call(call, pattern) is Truth.YES
     )
@@ -188,3 +192,10 @@ def _truth_of_call(call: str, pattern: str) -> Truth:
 def _apart(symbols: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names, and the calls."""
     return tuple(one for one in symbols if not is_call(one)), tuple(filter(is_call, symbols))
+
+
+@lru_cache(maxsize=1024)
+def _patterns_apart(patterns: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names that patterns of names ask for, and the patterns of calls."""
+    by_name, by_call = _apart(patterns)
+    return tuple(name for pattern in by_name for name in names_of(pattern)), by_call

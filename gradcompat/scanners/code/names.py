@@ -17,6 +17,7 @@ from math import isfinite
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 
 from gradcompat.model.environment import Location
+from gradcompat.scanners.code.last_bindings import last_bindings
 from gradcompat.scanners.code.regions import Region
 from gradcompat.scanners.code.syntax import children as children_of
 from gradcompat.scanners.code.syntax import nodes_in
@@ -49,6 +50,7 @@ PARSING = frozenset({"parse_args", "parse_known_args", "parse_args_into_dataclas
 _DTYPES = {"torch.float": "float32", "torch.half": "float16", "torch.double": "float64"}
 _NUMBERS = frozenset({"float", "bfloat", "int", "uint", "half", "double"})  # names of dtypes, without their bits
 _ENUMERATING = frozenset({"torch", "transformers", "trl", "peft", "accelerate", "lightning", "pytorch_lightning"})
+_WRAPPERS = ("DataParallel", "FullyShardedDataParallel")
 _MAX_ALIASES = 8
 _MAX_BINDINGS = 20
 _MAX_ELEMENTS = 1000
@@ -192,6 +194,7 @@ class Names:
         self._expressions: dict[ast.AST, tuple[str, ...]] = {}
         self._imports: dict[tuple[Scope, str], tuple[str, ...]] = {}
         self._types: dict[tuple[Scope, str], tuple[str, ...]] = {}
+        self._types_at: dict[ast.Name, tuple[str, ...]] = {}
         self._attributes: dict[tuple[Scope, str], tuple[str, ...]] = {}
         self._literals: dict[tuple[Scope, str], Any] = {}
         self._top: dict[str, list[tuple[Names, Binding]]] = {}
@@ -250,7 +253,8 @@ class Names:
         """The names of the same file where it is run itself, and its own calls say what parameters are."""
         own = copy(self)
         own.is_imported = False
-        own._expressions, own._imports, own._types, own._attributes, own._literals = {}, {}, {}, {}, {}
+        own._expressions, own._imports, own._attributes, own._literals = {}, {}, {}, {}
+        own._types, own._types_at = {}, {}
         if own.regions:  # a program is followed to what it calls
             own.regions = None
         return own
@@ -634,7 +638,7 @@ class Names:
                     found = self.bindings(name, scope)
                     if found is None:
                         return ()
-                    return self._agreed(name, *found, depth)
+                    return self._since_bound(node, *found, scope, depth) or self._agreed(name, *found, depth)
                 case ast.Attribute(value=ast.Name(id="self"), attr=name):
                     return self._attribute_type(name, scope, depth)
                 case _:
@@ -659,6 +663,25 @@ class Names:
             elif last.startswith("from_") and head.rpartition(".")[2][:1].isupper():
                 made.append(head)
         return tuple(made)
+
+    def _since_bound(
+        self, node: ast.Name, bindings: list[Binding], owner: Scope, scope: Scope, depth: int
+    ) -> tuple[str, ...]:
+        """The type of a name by what it is bound to last; none where several ways lead to its use."""
+        while isinstance(scope.node, _COMPREHENSIONS) and scope.parent is not None:
+            scope = scope.parent
+        values = [one for one in bindings if isinstance(one, ast.expr)]
+        if scope is not owner or len(bindings) < 2 or not hasattr(node, "lineno"):
+            return ()
+        if len(values) + _is_parameter(node.id, owner.node) < len(bindings):
+            return ()  # the variable of a loop and the like may be bound anywhere
+        if node not in self._types_at:
+            self._types_at[node] = ()
+            last = last_bindings(values[:_MAX_BINDINGS], node, owner.node)
+            kinds = {self.type_of(one, owner, depth) for one in last}
+            kinds = {kind for kind in kinds if kind and not any(map(_is_wrapper, kind))}
+            self._types_at[node] = kinds.pop() if len(kinds) == 1 else ()
+        return self._types_at[node]
 
     def _agreed(self, name: str, bindings: list[Binding], scope: Scope, depth: int) -> tuple[str, ...]:
         """The type of a name that is bound to things of one type only."""
@@ -853,6 +876,18 @@ class Names:
             return UNKNOWN
         last = found[1] if found is not None else ""
         return owner._bound_literal(last, [binding for _, binding, _ in exported], owner.module, depth)
+
+
+def _is_wrapper(kind: str) -> bool:
+    """``torch.nn.parallel.DistributedDataParallel``, in which a program goes on with its model."""
+    return kind.endswith(_WRAPPERS)
+
+
+def _is_parameter(name: str, owner: ast.AST) -> bool:
+    if not isinstance(owner, _FUNCTIONS):
+        return False
+    given = owner.args
+    return any(one.arg == name for one in (*given.posonlyargs, *given.args, *given.kwonlyargs))
 
 
 def _key(node: ast.AST | None) -> str | None:

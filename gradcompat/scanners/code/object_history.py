@@ -9,10 +9,10 @@ through what it returns, and its parameter through what the calls of the functio
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from gradcompat.scanners.code.last_bindings import since_certain
 from gradcompat.scanners.code.names import Names, Scope
-from gradcompat.scanners.code.regions import end, start
 from gradcompat.scanners.code.syntax import defaults_of, last_name
 
 _DEEPEST = 20
@@ -63,33 +63,10 @@ def _sources(node: ast.AST, names: Names, scope: Scope) -> Iterator[tuple[ast.AS
                     yield from _given(name, bound[1], names)
                 above = [one for one in bound[0][:_MAX_BINDINGS] if isinstance(one, ast.expr)]
                 above = sorted((one for one in above if one.lineno < node.lineno), key=lambda one: one.lineno)
-                yield from ((one, bound[1]) for one in _since_certain(above, node, bound[1]))
+                # In `model = wrap(model)` the name stands for what it was before.
+                yield from ((one, bound[1]) for one in since_certain(above, node, bound[1].node) or above)
                 grown = bound[1].grown.get(name, ())[:_MAX_BINDINGS]
                 yield from ((one, bound[1]) for one in grown if one.lineno < node.lineno)
-
-
-def _since_certain(values: Sequence[ast.expr], node: ast.AST, scope: Scope) -> Sequence[ast.expr]:
-    """What a name is bound to, without what is lost: what comes before a binding that each way to its use passes."""
-    for index in range(len(values) - 1, 0, -1):
-        block = _block_of(values[index], getattr(scope.node, "body", ()))
-        # In `model = wrap(model)` the name stands for what it was before.
-        if block and end(values[index]) <= start(node) < end(block[-1]):
-            return values[index:]
-    return values
-
-
-def _block_of(value: ast.expr, block: Sequence[ast.AST]) -> Sequence[ast.AST]:
-    """The statements among which one binds a name to a value; none where the name is a part of a target."""
-    for statement in block:
-        if not start(statement) <= start(value) < end(statement):
-            continue
-        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is value:
-            return block
-        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
-            found = _block_of(value, getattr(statement, part, ()))
-            if found:
-                return found
-    return ()
 
 
 def _returned(function: ast.expr, names: Names, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:

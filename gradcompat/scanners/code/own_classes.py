@@ -63,6 +63,19 @@ def called_base(call: ast.Call, names: Names, scope: Scope) -> tuple[tuple[str, 
     return None
 
 
+def is_own_method(function: ast.Attribute, names: Names, scope: Scope) -> bool:
+    """Is it a method that a class of the project has: ``Zoo().feed``, ``zoo.feed`` behind ``zoo = Zoo()``?"""
+    made: ast.AST = function.value
+    if isinstance(made, ast.Name):
+        bound = names.bound_once(made.id, scope)
+        if bound is None:
+            return False
+        made, scope = bound
+    defined = names.definition(made.func, scope) if isinstance(made, ast.Call) else None
+    own = defined[1] if defined is not None else None
+    return isinstance(own, ast.ClassDef) and any(method.name == function.attr for method in _methods(own))
+
+
 def _methods(own: ast.ClassDef) -> Iterator[_Function]:
     return (one for one in own.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)))
 

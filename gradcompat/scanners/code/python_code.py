@@ -200,6 +200,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         guarded=taken.guarded,
         uses=taken.uses,
         given=taken.given,
+        program=runs and not is_test,
     )
 
 

@@ -17,7 +17,7 @@ from gradcompat.scanners.code.detectors.widened_masks import gets_widened_mask
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import Imported, Names, Scope
 from gradcompat.scanners.code.object_history import calls_behind
-from gradcompat.scanners.code.own_classes import called_base
+from gradcompat.scanners.code.own_classes import called_base, is_own_method
 from gradcompat.scanners.code.parameter_groups import with_decay_of_groups
 from gradcompat.scanners.code.sample_contents import read_hard_negatives
 from gradcompat.scanners.code.syntax import argument_of
@@ -80,14 +80,21 @@ def _is_of_loss(node: ast.Attribute) -> bool:
     return False
 
 
+def _method_of_unknown(function: ast.expr, names: Names, scope: Scope) -> tuple[str, ...]:
+    """The name of a method of an object that may be anything but a text, a list and the like, or the project's own."""
+    if not isinstance(function, ast.Attribute) or function.attr in _COMMON or names.resolve(function, scope):
+        return ()
+    return () if is_own_method(function, names, scope) else (function.attr,)
+
+
 def read_bare_method(found: Findings, step: Step, call: ast.Call) -> None:
     """``model.register_buffer(…)``, whatever the model is; ``getattr(torch.nn, "RReLU")``.
 
     With a default, ``getattr(torchaudio, "info", None)``, it is asked whether the name is there.
     """
+    for method in _method_of_unknown(call.func, found.names, step.scope):
+        found.symbol(method, call.func)
     match call.func:
-        case ast.Attribute(attr=method) if method not in _COMMON and not found.names.resolve(call.func, step.scope):
-            found.symbol(method, call.func)
         case ast.Name(id=name) if found.names.resolve(call.func, step.scope) == (name,):
             found.symbol(name, call.func)  # from a cell that is not here
         case ast.Name(id="getattr"):
@@ -104,7 +111,7 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
         if of_template is not None:
             found.symbol(".".join(of_template), call)
     called = found.names.resolve(call.func, step.scope)
-    method = (call.func.attr,) if isinstance(call.func, ast.Attribute) and call.func.attr not in _COMMON else ()
+    method = _method_of_unknown(call.func, found.names, step.scope)
     made = called or _called_object(found, step, call) or method
     told, of_base = call, None if made else called_base(call, found.names, step.scope)
     if of_base is not None:
