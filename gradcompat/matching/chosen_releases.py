@@ -12,7 +12,7 @@ from gradcompat.messages import condition, entry_text, joined, value_text
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.model.environment import Package
 from gradcompat.model.issue import Combination, PackageAbsentTerm, SettingTerm, Term, VirtualTerm
-from gradcompat.presumptions.presumer import Presumed
+from gradcompat.presumptions.presumed import Presumed
 from gradcompat.requirements.versions import VersionSet, all_of, locate
 from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.terms.class_facts import MODEL_KEY, classes_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradcompat.model.environment import Location
-from gradcompat.presumptions.presumer import Presumed
+from gradcompat.presumptions.presumed import Presumed
 from gradcompat.startup.lazy_dataclasses import dataclass
 from gradcompat.truth import Certainty
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from gradcompat.messages import condition, remedy_text
 from gradcompat.model.issue import Issue, PackageAbsentTerm, PackageTerm
 from gradcompat.presumptions.engines import named_engines
-from gradcompat.presumptions.presumer import Presumed, Presumer
+from gradcompat.presumptions.presumed import Presumed
+from gradcompat.presumptions.presumer import Presumer
 from gradcompat.renderers.affected_text import BASIS
 from gradcompat.truth import Certainty
 

@@ -25,7 +25,7 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.model.report import ReportedFinding
-from gradcompat.presumptions import presumer as presuming
+from gradcompat.presumptions import usual_terms
 from gradcompat.presumptions.engines import named_engines
 from gradcompat.presumptions.left_out import left_out
 from gradcompat.presumptions.presumer import Presumer
@@ -510,8 +510,8 @@ def test_a_term_is_decided_once_for_all_environments(monkeypatch: pytest.MonkeyP
         counted.append(key)
         return usual_values(key, named)
 
-    monkeypatch.setattr(presuming, "usual_values", counting)
-    presuming._of_usual.cache_clear()
+    monkeypatch.setattr(usual_terms, "usual_values", counting)
+    usual_terms._of_usual.cache_clear()
     engines = frozenset({"transformers"})
     assert len({id(Presumer(engines, (), {}).of_term(term)) for _ in range(5)}) == len(counted) == 1
     stated = {"training.gradient_accumulation_steps": [Setting(key=term.key, value=None, location=Location(path="a"))]}
