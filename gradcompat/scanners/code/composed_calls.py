@@ -59,6 +59,8 @@ _BACKWARD_PRE_HOOK = lazy_pattern("full_backward_pre_hook")
 _GENERATING = lazy_pattern(r"\bgenerate\(")
 # Who asks what parameters of Flax are before it thaws them.
 _ASKS_FROZEN = lazy_pattern(r"isinstance\([^()]*FrozenDict|hasattr\([^()]*['\"]unfreeze['\"]|except\s+AttributeError")
+# What says that a loader of accelerate's stands at its beginning again.
+_REOPENING = lazy_pattern(r"\.end_of_dataloader\s*=\s*False\b")
 _PREPARING = lazy_pattern(r"\.prepare\(|\bprepare_data_loader\(")
 
 # What is read in each file by itself: with a package that the program has to import, if any, the words that its text
@@ -101,6 +103,8 @@ def composed(found: Findings) -> None:
     _of_lightning(found)
     if "flax" in found.imported and "unfreeze" in found.mentioned and any(map(_ASKS_FROZEN.search, found.texts)):
         found.symbols.setdefault("unfreeze.guarded", found.place(found.names.module.node))
+    if "accelerate" in found.imported and any(map(_REOPENING.search, found.texts)):
+        found.symbols.setdefault("loader.reopened", found.place(found.names.module.node))
     fused = found.with_text(FUSED.search) if "liger_kernel" in found.imported else []
     if fused and all(only_trains(one.names) for one in fused):
         found.symbols.setdefault("liger_loss.of_training", found.place(found.names.module.node))
