@@ -42,6 +42,7 @@ from gradcompat.scanners.code.detectors.split_loaders import (
     prepares_no_loader,
     shared_twice,
 )
+from gradcompat.scanners.code.detectors.whole_samplers import DRAWING, OF_ALL, first_of_all
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.startup.lazy_patterns import lazy_pattern
@@ -97,6 +98,7 @@ def composed(found: Findings) -> None:
             if first is not None:
                 found.symbols.setdefault(name, one.place(first))
     _unprepared(found)
+    _sampled(found)
     _adapted(found)
     _reloaded(found)
     _augmented(found)
@@ -117,6 +119,16 @@ def _unprepared(found: Findings) -> None:
     told = [one.once(prepares_no_loader) for one in found.with_text(_PREPARING.search)]
     if any(told) and False not in told:
         found.symbols.setdefault("loader.unprepared", found.place(found.names.module.node))
+
+
+def _sampled(found: Findings) -> None:
+    """Samplers that draw as many samples as there are."""
+    places = {
+        call.node: one for one in (found, *found.parts) for call in one.called if not {*DRAWING}.isdisjoint(call.names)
+    }
+    first = first_of_all(places)
+    if first is not None:
+        found.symbols.setdefault(OF_ALL, places[first].place(first))
 
 
 def _adapted(found: Findings) -> None:
