@@ -58,6 +58,8 @@ _IN_WORDS = {
     "replaced": "something of its own in the place of {}",
     "Compose.copied": "augmentations that data loader workers copy",
     "LightningModule.object_hyperparameters": "hyperparameters that are objects",
+    "checkpoint_read": "a load of a checkpoint of Lightning's",
+    "checkpoint_read.whole": "a way to read whole checkpoints",
     "FLAX_WEIGHTS_NAME.replaced": "FLAX_WEIGHTS_NAME put into transformers.utils",
     "cached_download.replaced": "cached_download put into huggingface_hub",
     "functional_tensor.replaced": "functional_tensor put into sys.modules",

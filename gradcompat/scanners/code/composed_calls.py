@@ -29,7 +29,14 @@ from gradcompat.scanners.code.detectors.late_adapters import (
     late_adapter,
     late_optimizer,
 )
-from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
+from gradcompat.scanners.code.detectors.lightning_checkpoints import (
+    KEEPS_OBJECTS,
+    READS,
+    READS_ALL,
+    first_read,
+    keeps_objects,
+    remedied,
+)
 from gradcompat.scanners.code.detectors.modulated_norms import MODULATED, SLICING, modulated_norms
 from gradcompat.scanners.code.detectors.restored_generation import NONE_BEHIND, ends_generation
 from gradcompat.scanners.code.detectors.returning_hooks import RETURNING, returning_hook
@@ -55,6 +62,7 @@ _TORCHS_SCHEDULE = lazy_pattern(
 _OF_VALIDATION = lazy_pattern(r"val_dataloader|[Dd]ata_?[Mm]odule|LightningCLI|instantiate")
 # How many arguments a step has without the number of a dataloader: self, batch, batch_idx.
 _OF_ONE_LOADER = 3
+_LIGHTNING = frozenset({"lightning", "pytorch_lightning"})
 _AUTOCAST = lazy_pattern("autocast")
 _BACKWARD_PRE_HOOK = lazy_pattern("full_backward_pre_hook")
 _GENERATING = lazy_pattern(r"\bgenerate\(")
@@ -150,13 +158,10 @@ def _adapted(found: Findings) -> None:
 def _of_lightning(found: Findings) -> None:
     """What a module of Lightning's lacks, keeps of its arguments, or is scheduled by."""
     module = found.lightning_module
+    _of_checkpoints(found)
     if module is not None and "save_hyperparameters" in found.mentioned:
-        everything = (found, *found.parts)
-        loaded = reads_objects(
-            [one.statements for one in everything], [one.document.text for one in everything], found.imported
-        )
-        if loaded is not None:
-            found.symbols.setdefault("lightning.LightningModule.object_hyperparameters", module)
+        if keeps_objects([one.statements for one in (found, *found.parts)], found.imported):
+            found.symbols.setdefault(KEEPS_OBJECTS, module)
     elif module is not None:
         found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", module)
     if module is not None and not _validates(found):
@@ -170,6 +175,18 @@ def _of_lightning(found: Findings) -> None:
     kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand
     if scheduled is not None and "lightning" in found.drivers and not (steps or kept):
         found.symbols.setdefault("lightning.LightningModule.torchs_scheduler", found.symbols[scheduled])
+
+
+def _of_checkpoints(found: Findings) -> None:
+    """What reads whole checkpoints of Lightning's."""
+    if _LIGHTNING.isdisjoint(found.imported):
+        return
+    for one in (found, *found.parts):
+        read = first_read([one.statements])
+        if read is not None:
+            found.symbols.setdefault(READS, one.place(read))
+    if remedied(found.texts):
+        found.symbols.setdefault(READS_ALL, found.place(found.names.module.node))
 
 
 def _classes(found: Findings) -> Iterator[ast.ClassDef]:
