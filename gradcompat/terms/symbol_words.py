@@ -94,6 +94,7 @@ _IN_WORDS = {
     "train_on_batch.unread": "train_on_batch of whose results nothing is taken",
     "unfreeze.guarded": "unfreeze of parameters that are asked before",
     "liger_loss.of_training": "a loss of Liger that training steps alone call",
+    "SummaryWriter.import_errors_alone": "TensorBoard, behind an except that catches an ImportError alone",
     "RandomSampler.of_all": "samplers that draw as many samples as there are",
     "loader.reopened": "a loader that is told to be at its beginning",
     "loader.shared_twice": "a data loader that is split before prepare() splits it",
