@@ -92,6 +92,7 @@ _IN_WORDS = {
     "ShortConvolution.joined": "outputs of short convolutions that are transposed or joined",
     "Compose.ends_with_crop": "a pipeline with boxes that ends in a crop or a rotation",
     "train_on_batch.unread": "train_on_batch of whose results nothing is taken",
+    "unfreeze.of_init": "parameters of init that are taken for frozen ones",
     "unfreeze.guarded": "unfreeze of parameters that are asked before",
     "liger_loss.of_training": "a loss of Liger that training steps alone call",
     "SummaryWriter.import_errors_alone": "TensorBoard, behind an except that catches an ImportError alone",

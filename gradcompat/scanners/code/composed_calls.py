@@ -50,6 +50,7 @@ from gradcompat.scanners.code.detectors.split_loaders import (
     prepares_no_loader,
     shared_twice,
 )
+from gradcompat.scanners.code.detectors.thawed_parameters import OF_INIT, TAKEN, first_taken
 from gradcompat.scanners.code.detectors.whole_samplers import DRAWING, OF_ALL, first_of_all
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
 from gradcompat.scanners.code.findings import Findings
@@ -67,8 +68,10 @@ _LIGHTNING = frozenset({"lightning", "pytorch_lightning"})
 _AUTOCAST = lazy_pattern("autocast")
 _BACKWARD_PRE_HOOK = lazy_pattern("full_backward_pre_hook")
 _GENERATING = lazy_pattern(r"\bgenerate\(")
-# Who asks what parameters of Flax are before it thaws them.
-_ASKS_FROZEN = lazy_pattern(r"isinstance\([^()]*FrozenDict|hasattr\([^()]*['\"]unfreeze['\"]|except\s+AttributeError")
+# Who asks what parameters of Flax are before it thaws them, or has them frozen.
+_ASKS_FROZEN = lazy_pattern(
+    r"isinstance\([^()]*FrozenDict|hasattr\([^()]*['\"]unfreeze['\"]|except\s+AttributeError|FLAX_RETURN_FROZENDICT"
+)
 # What says that a loader of accelerate's stands at its beginning again.
 _REOPENING = lazy_pattern(r"\.end_of_dataloader\s*=\s*False\b")
 _PREPARING = lazy_pattern(r"\.prepare\(|\bprepare_data_loader\(")
@@ -113,8 +116,7 @@ def composed(found: Findings) -> None:
     _reloaded(found)
     _augmented(found)
     _of_lightning(found)
-    if "flax" in found.imported and "unfreeze" in found.mentioned and any(map(_ASKS_FROZEN.search, found.texts)):
-        found.symbols.setdefault("unfreeze.guarded", found.place(found.names.module.node))
+    _of_flax(found)
     if "accelerate" in found.imported and any(map(_REOPENING.search, found.texts)):
         found.symbols.setdefault("loader.reopened", found.place(found.names.module.node))
     fused = found.with_text(FUSED.search) if "liger_kernel" in found.imported else []
@@ -189,6 +191,17 @@ def _of_checkpoints(found: Findings) -> None:
             found.symbols.setdefault(READS, one.place(read))
     if remedied(found.texts):
         found.symbols.setdefault(READS_ALL, found.place(found.names.module.node))
+
+
+def _of_flax(found: Findings) -> None:
+    """What takes parameters for frozen ones, and whether the program asks before."""
+    taking = found.with_text(TAKEN.search) if "flax" in found.imported else []
+    for one in taking:
+        taken = first_taken(one.names)
+        if taken is not None:
+            found.symbols.setdefault(OF_INIT, one.place(taken))
+    if taking and any(map(_ASKS_FROZEN.search, found.texts)):
+        found.symbols.setdefault("unfreeze.guarded", found.place(found.names.module.node))
 
 
 def _classes(found: Findings) -> Iterator[ast.ClassDef]:
