@@ -17,7 +17,8 @@ from gradcompat.scanners.code.walk import Step, text
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _EPOCH = lazy_pattern(r"_?epochs?(?:_?(?:idx|index|num|i))?|ep", re.IGNORECASE)
-_EPOCHS = lazy_pattern(r"\w*epochs?", re.IGNORECASE)
+# How many there are in all, and neither where they start nor how many warm up.
+_EPOCHS = lazy_pattern(r"(?!epoch$)(?:(?:n|nb|num|max|total)_?)?(?:train(?:ing)?_?)?epochs?", re.IGNORECASE)
 _STREAM = "datasets.IterableDataset"
 TRAINERS = lazy_pattern(
     r"(?:transformers|trl|sentence_transformers|gliner|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer"
