@@ -592,10 +592,16 @@ OPTIMIZER_ARGUMENTS = Known(frozenset(), _WEIGHTED)
 # A data loader of a loop of one's own; what a literal says there is told of all loaders together.
 LOADERS = "torch.utils.data.DataLoader"
 LOADER = Known(frozenset(), {"num_workers": Feed("training.dataloader_num_workers")})
-# What a loop of one's own says by how often it goes through the data.
-EPOCHS = Known(frozenset(), {"num_train_epochs": Feed("training.num_train_epochs")})
-# What a loop of one's own says by how often it steps.
-OWN_LOOP = Known(frozenset(), {"gradient_accumulation_steps": Feed("training.gradient_accumulation_steps")})
+# What a loop of one's own says by how often it goes through the data, and by how often it steps.
+OWN_LOOP = Known(
+    frozenset(),
+    {
+        "num_train_epochs": Feed("training.num_train_epochs"),
+        "gradient_accumulation_steps": Feed("training.gradient_accumulation_steps"),
+    },
+)
+LOOP = "own loop"  # what a config gives it its numbers as: no function has such a name
+KNOWN[LOOP] = (OWN_LOOP,)
 
 
 def known(name: str) -> Known | None:

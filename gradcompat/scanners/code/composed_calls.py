@@ -29,8 +29,16 @@ from gradcompat.scanners.code.detectors.late_adapters import (
     late_adapter,
     late_optimizer,
 )
-from gradcompat.scanners.code.detectors.lightning_checkpoints import reads_objects
+from gradcompat.scanners.code.detectors.lightning_checkpoints import (
+    KEEPS_OBJECTS,
+    READS,
+    READS_ALL,
+    first_read,
+    keeps_objects,
+    remedied,
+)
 from gradcompat.scanners.code.detectors.modulated_norms import MODULATED, SLICING, modulated_norms
+from gradcompat.scanners.code.detectors.narrow_imports import NARROW, OF_BOARD, narrow_import
 from gradcompat.scanners.code.detectors.restored_generation import NONE_BEHIND, ends_generation
 from gradcompat.scanners.code.detectors.returning_hooks import RETURNING, returning_hook
 from gradcompat.scanners.code.detectors.sampled_numbers import SAMPLED, SAMPLING, sampled_number
@@ -42,6 +50,8 @@ from gradcompat.scanners.code.detectors.split_loaders import (
     prepares_no_loader,
     shared_twice,
 )
+from gradcompat.scanners.code.detectors.thawed_parameters import OF_INIT, TAKEN, first_taken
+from gradcompat.scanners.code.detectors.whole_samplers import DRAWING, OF_ALL, first_of_all
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.startup.lazy_patterns import lazy_pattern
@@ -54,11 +64,16 @@ _TORCHS_SCHEDULE = lazy_pattern(
 _OF_VALIDATION = lazy_pattern(r"val_dataloader|[Dd]ata_?[Mm]odule|LightningCLI|instantiate")
 # How many arguments a step has without the number of a dataloader: self, batch, batch_idx.
 _OF_ONE_LOADER = 3
+_LIGHTNING = frozenset({"lightning", "pytorch_lightning"})
 _AUTOCAST = lazy_pattern("autocast")
 _BACKWARD_PRE_HOOK = lazy_pattern("full_backward_pre_hook")
 _GENERATING = lazy_pattern(r"\bgenerate\(")
-# Who asks what parameters of Flax are before it thaws them.
-_ASKS_FROZEN = lazy_pattern(r"isinstance\([^()]*FrozenDict|hasattr\([^()]*['\"]unfreeze['\"]|except\s+AttributeError")
+# Who asks what parameters of Flax are before it thaws them, or has them frozen.
+_ASKS_FROZEN = lazy_pattern(
+    r"isinstance\([^()]*FrozenDict|hasattr\([^()]*['\"]unfreeze['\"]|except\s+AttributeError|FLAX_RETURN_FROZENDICT"
+)
+# What says that a loader of accelerate's stands at its beginning again.
+_REOPENING = lazy_pattern(r"\.end_of_dataloader\s*=\s*False\b")
 _PREPARING = lazy_pattern(r"\.prepare\(|\bprepare_data_loader\(")
 
 # What is read in each file by itself: with a package that the program has to import, if any, the words that its text
@@ -80,6 +95,7 @@ _IN_A_FILE: tuple[tuple[str | None, re.Pattern[str], Callable[[Sequence[ast.stmt
     (None, RESTORING, load_in_front, IN_FRONT),
     ("unsloth", ADAPTING, forgotten_adapter, FORGOTTEN),
     (None, SAMPLING, sampled_number, SAMPLED),
+    (None, OF_BOARD, narrow_import, NARROW),
 )
 
 
@@ -95,12 +111,14 @@ def composed(found: Findings) -> None:
             if first is not None:
                 found.symbols.setdefault(name, one.place(first))
     _unprepared(found)
+    _sampled(found)
     _adapted(found)
     _reloaded(found)
     _augmented(found)
     _of_lightning(found)
-    if "flax" in found.imported and "unfreeze" in found.mentioned and any(map(_ASKS_FROZEN.search, found.texts)):
-        found.symbols.setdefault("unfreeze.guarded", found.place(found.names.module.node))
+    _of_flax(found)
+    if "accelerate" in found.imported and any(map(_REOPENING.search, found.texts)):
+        found.symbols.setdefault("loader.reopened", found.place(found.names.module.node))
     fused = found.with_text(FUSED.search) if "liger_kernel" in found.imported else []
     if fused and all(only_trains(one.names) for one in fused):
         found.symbols.setdefault("liger_loss.of_training", found.place(found.names.module.node))
@@ -113,6 +131,16 @@ def _unprepared(found: Findings) -> None:
     told = [one.once(prepares_no_loader) for one in found.with_text(_PREPARING.search)]
     if any(told) and False not in told:
         found.symbols.setdefault("loader.unprepared", found.place(found.names.module.node))
+
+
+def _sampled(found: Findings) -> None:
+    """Samplers that draw as many samples as there are."""
+    places = {
+        call.node: one for one in (found, *found.parts) for call in one.called if not {*DRAWING}.isdisjoint(call.names)
+    }
+    first = first_of_all(places)
+    if first is not None:
+        found.symbols.setdefault(OF_ALL, places[first].place(first))
 
 
 def _adapted(found: Findings) -> None:
@@ -134,13 +162,10 @@ def _adapted(found: Findings) -> None:
 def _of_lightning(found: Findings) -> None:
     """What a module of Lightning's lacks, keeps of its arguments, or is scheduled by."""
     module = found.lightning_module
+    _of_checkpoints(found)
     if module is not None and "save_hyperparameters" in found.mentioned:
-        everything = (found, *found.parts)
-        loaded = reads_objects(
-            [one.statements for one in everything], [one.document.text for one in everything], found.imported
-        )
-        if loaded is not None:
-            found.symbols.setdefault("lightning.LightningModule.object_hyperparameters", module)
+        if keeps_objects([one.statements for one in (found, *found.parts)], found.imported):
+            found.symbols.setdefault(KEEPS_OBJECTS, module)
     elif module is not None:
         found.symbols.setdefault("lightning.LightningModule.no_hyperparameters", module)
     if module is not None and not _validates(found):
@@ -154,6 +179,29 @@ def _of_lightning(found: Findings) -> None:
     kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand
     if scheduled is not None and "lightning" in found.drivers and not (steps or kept):
         found.symbols.setdefault("lightning.LightningModule.torchs_scheduler", found.symbols[scheduled])
+
+
+def _of_checkpoints(found: Findings) -> None:
+    """What reads whole checkpoints of Lightning's."""
+    if _LIGHTNING.isdisjoint(found.imported):
+        return
+    for one in (found, *found.parts):
+        read = first_read([one.statements])
+        if read is not None:
+            found.symbols.setdefault(READS, one.place(read))
+    if remedied(found.texts):
+        found.symbols.setdefault(READS_ALL, found.place(found.names.module.node))
+
+
+def _of_flax(found: Findings) -> None:
+    """What takes parameters for frozen ones, and whether the program asks before."""
+    taking = found.with_text(TAKEN.search) if "flax" in found.imported else []
+    for one in taking:
+        taken = first_taken(one.names)
+        if taken is not None:
+            found.symbols.setdefault(OF_INIT, one.place(taken))
+    if taking and any(map(_ASKS_FROZEN.search, found.texts)):
+        found.symbols.setdefault("unfreeze.guarded", found.place(found.names.module.node))
 
 
 def _classes(found: Findings) -> Iterator[ast.ClassDef]:

@@ -6,7 +6,7 @@ import ast
 import re
 
 from gradcompat.model.context import ConfigLookup, OptionDefault
-from gradcompat.model.environment import Setting
+from gradcompat.model.environment import Setting, SettingValue
 from gradcompat.scanners.code.arguments import Argument
 from gradcompat.scanners.code.calls import LOADING, OF_CONFIG, Known
 from gradcompat.scanners.code.config_lookups import lookup
@@ -30,7 +30,11 @@ _QUANTISED = lazy_pattern(
     r"quant|[248]-?bits?\b|(?:int|fp|nf|w)[48]\b|w[48]a|awq|gptq|bnb|gguf|hqq|exl2|aqlm", re.IGNORECASE
 )
 _METHOD = lazy_pattern(r"(?<![^\W_])(?:gptq|awq)(?![^\W\d_])", re.IGNORECASE)
+# What transformers saves in 8 bits is of bitsandbytes; other methods have their names in those of their weights.
+_EIGHT_BITS = lazy_pattern(r"(?<![^\W_])8-?bits?(?![^\W_])", re.IGNORECASE)
+_OF_OTHERS = lazy_pattern(r"mlx|gguf|exl|hqq|aqlm|quanto|torchao|fp8|int8|openvino", re.IGNORECASE)
 _LENGTH = "max_seq_length"  # only unsloth's loaders take it
+_HOW = frozenset({"quantization_config", "load_in_4bit", "load_in_8bit"})
 _POSITIONAL = ("pretrained_model_name_or_path",)
 _POSITIONAL_OF_UNSLOTH = (*_POSITIONAL, _LENGTH, "dtype", "load_in_4bit")
 _FEEDS = {name: feed for name, feed in LOADING.items() if name != _LENGTH}
@@ -79,33 +83,29 @@ def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     if is_model(head):
         found.state(always, "model.architecture", (owner,))
     if last == "from_pretrained" and owner not in _LOADERS:
-        _unquantised(found, call, arguments)
+        _presumed_weights(found, call, arguments)
     for argument in arguments:
         if last == "from_pretrained" and argument.name in ("pretrained_model_name_or_path", "model_name"):
             named(found, step, argument, auto["task"] or "" if auto else None, known=is_model(head))
 
 
-def _unquantised(found: Findings, call: ast.Call, arguments: list[Argument]) -> None:
+def _presumed_weights(found: Findings, call: ast.Call, arguments: list[Argument]) -> None:
     """Weights that are loaded under a name of their own and as they are are presumably not quantised, or as it says."""
     given = {argument.name: argument.value for argument in arguments}
     name = given.get("pretrained_model_name_or_path")
-    method = _METHOD.search(name) if isinstance(name, str) else None
+    if not isinstance(name, str):
+        return
+    method = _METHOD.search(name)
+    told: dict[str, SettingValue] = {}
     if method is not None and "quantization_config" not in given:
-        value = method[0].lower()
-        found.settings.append(
-            Setting(key="quantization.method", value=value, location=found.place(call), presumed=True)
-        )
-    elif (
-        isinstance(name, str)
-        and not _QUANTISED.search(name)
-        and given.keys().isdisjoint({"quantization_config", "load_in_4bit", "load_in_8bit"})
-        and all(word.arg is not None for word in call.keywords)
-    ):
-        place = found.place(call)
-        found.settings += [
-            Setting(key="quantization.method", value="none", location=place, presumed=True),
-            Setting(key="quantization.bits", value=16, location=place, presumed=True),
-        ]
+        told = {"quantization.method": method[0].lower()}
+    elif given.keys().isdisjoint(_HOW) and all(word.arg is not None for word in call.keywords):
+        if _EIGHT_BITS.search(name) and not _OF_OTHERS.search(name):
+            told = {"quantization.method": "bitsandbytes", "quantization.bits": 8}
+        elif not _QUANTISED.search(name):
+            told = {"quantization.method": "none", "quantization.bits": 16}
+    place = found.place(call)
+    found.settings += [Setting(key=key, value=value, location=place, presumed=True) for key, value in told.items()]
 
 
 def named(found: Findings, step: Step, argument: Argument, task: str | None, *, known: bool = False) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from gradcompat.scanners.code import calls
 from gradcompat.scanners.code.arguments import Argument, argument
-from gradcompat.scanners.code.calls import AVERAGE, EPOCHS, KNOWN_OF_TYPE, OWN_LOOP, STATEFUL_LOADERS, known
+from gradcompat.scanners.code.calls import AVERAGE, KNOWN_OF_TYPE, LOOP, OWN_LOOP, STATEFUL_LOADERS, known
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_defaults import is_option
@@ -17,6 +17,8 @@ from gradcompat.scanners.code.walk import Step, text
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _EPOCH = lazy_pattern(r"_?epochs?(?:_?(?:idx|index|num|i))?|ep", re.IGNORECASE)
+# How many there are in all, and neither where they start nor how many warm up.
+_EPOCHS = lazy_pattern(r"(?!epoch$)(?:(?:n|nb|num|max|total)_?)?(?:train(?:ing)?_?)?epochs?", re.IGNORECASE)
 _STREAM = "datasets.IterableDataset"
 TRAINERS = lazy_pattern(
     r"(?:transformers|trl|sentence_transformers|gliner|lightning|pytorch_lightning)\.(?:\w+\.)*\w*Trainer"
@@ -92,24 +94,34 @@ def read_accumulation(found: Findings, step: Step, test: ast.expr, body: Sequenc
                 kinds = found.names.type_of(owner, step.scope)
                 if any(calls.optimizer(kind) is not None for kind in kinds) or text(owner).startswith("optim"):
                     named = argument("gradient_accumulation_steps", sizes[0], found.names, step.scope, None)
-                    found.feed(step, OWN_LOOP, list(named))
+                    found.feed(step, OWN_LOOP, list(named), LOOP)
                     return
 
 
 def read_epochs(found: Findings, loop: ast.For, scope: Scope) -> bool:
     """``for epoch in range(args.epochs)``: how often a loop of one's own goes through the data."""
-    match loop:
-        case ast.For(target=ast.Name(id=name), iter=counted) if _EPOCH.fullmatch(name):
-            pass
-        case _:
-            return False
-    for call in (one for one in ast.walk(counted) if isinstance(one, ast.Call)):
+    for call in (one for one in ast.walk(loop.iter) if isinstance(one, ast.Call)):
         if last_name(call.func) in ("range", "trange") and call.args:
-            step = Step(loop, scope, scope, branch=False)
             last = call.args[min(1, len(call.args) - 1)]
-            found.feed(step, EPOCHS, list(argument("num_train_epochs", last, found.names, scope, None)))
+            if not _is_epoch(loop.target) and not _EPOCHS.fullmatch(_name_of(last)):
+                return False
+            step = Step(loop, scope, scope, branch=False)
+            named = argument("num_train_epochs", last, found.names, scope, None)
+            found.feed(step, OWN_LOOP, list(named), LOOP)
             return True
     return False
+
+
+def _is_epoch(target: ast.expr) -> bool:
+    return isinstance(target, ast.Name) and _EPOCH.fullmatch(target.id) is not None
+
+
+def _name_of(number: ast.expr) -> str:
+    """What a number is called where it is looked up: ``epochs`` in ``args.epochs`` and ``config["epochs"]``."""
+    match number:
+        case ast.Subscript(slice=ast.Constant(value=str(key))):
+            return key
+    return last_name(number)
 
 
 def is_method_of(kind: str, method: str) -> bool:
