@@ -327,8 +327,16 @@ KNOWN: dict[str, tuple[Known, ...]] = {
                 "mixed_precision": Feed("precision.mode"),
                 "cpu": Feed("host.device", {"true": "cpu"}, only=True),
                 "dynamo_backend": _COMPILED,
+                "use_seedable_sampler": Feed("data.seedable_sampler"),  # before accelerate 1.0
             },
             framework="accelerate",
+        ),
+    ),
+    "notebook_launcher": (
+        Known(
+            _ACCELERATE,
+            {"num_processes": Feed("distributed.processes")},
+            ("function", "args", "num_processes"),
         ),
     ),
     "TorchDynamoPlugin": (

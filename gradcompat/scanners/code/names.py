@@ -19,8 +19,8 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 from gradcompat.model.environment import Location
 from gradcompat.scanners.code.last_bindings import last_bindings
 from gradcompat.scanners.code.regions import Region
+from gradcompat.scanners.code.syntax import argument_of, nodes_in
 from gradcompat.scanners.code.syntax import children as children_of
-from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.configs.training_arguments import OPTIMIZER_MEMBERS
 from gradcompat.startup.lazy_dataclasses import dataclass, field
 
@@ -578,7 +578,31 @@ class Names:
                 return tuple(f"{one}{ending}" for one in source.names.resolve(source.node, source.scope, depth + 1))
         if not ending or depth >= _MAX_ALIASES:
             return ()
+        if parts[-1] == "dataset" and len(parts) > 1:  # `loader.dataset.set_epoch(epoch)`
+            tail = "".join(f".{part}" for part in reversed(parts[:-1]))
+            rows = tuple(f"{one}{tail}" for one in self._drawn_from(node, scope, depth + 1))
+            if rows:
+                return rows
         return tuple(f"{one}{ending}" for one in self.type_of(node, scope, depth + 1))
+
+    def _drawn_from(self, loader: ast.AST, scope: Scope, depth: int) -> tuple[str, ...]:
+        """The type of the data of a loader, as far as they are of the package datasets."""
+        source: Source | None = Source(cast("ast.expr", loader), self, scope, None)
+        while source is not None and depth < _MAX_ALIASES:
+            depth += 1
+            node, names, within = source.node, source.names, source.scope
+            if isinstance(node, ast.Name):
+                bound = names.bound_once(node.id, within)
+                source = None if bound is None else Source(bound[0], names, bound[1], None)
+            elif isinstance(node, ast.Call):
+                if any(one.endswith("DataLoader") for one in names.resolve(node.func, within, depth)):
+                    data = argument_of(node, "dataset", 0)
+                    kinds = () if data is None else names.type_of(data, within, depth)
+                    return tuple(kind for kind in kinds if kind.startswith("datasets."))
+                source = names.returned(node, within)
+            else:
+                source = None
+        return ()
 
     def _chosen(self, node: ast.AST, scope: Scope, depth: int) -> tuple[ast.expr, str] | None:
         """The object and the attribute of ``getattr(torch.optim, "AdamW")``."""
@@ -662,7 +686,12 @@ class Names:
                 made.append(name)
             elif last.startswith("from_") and head.rpartition(".")[2][:1].isupper():
                 made.append(head)
-        return tuple(made)
+        if made or depth >= _MAX_ALIASES:
+            return tuple(made)
+        # What else a function returns is mostly wrapped on its way; tables and streams stay what they are.
+        source = self.returned(call, scope)
+        kinds = () if source is None else source.names.type_of(source.node, source.scope, depth + 1)
+        return tuple(kind for kind in kinds if kind.startswith("datasets."))
 
     def _since_bound(
         self, node: ast.Name, bindings: list[Binding], owner: Scope, scope: Scope, depth: int

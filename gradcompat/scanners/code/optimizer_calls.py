@@ -11,7 +11,7 @@ from gradcompat.scanners.code.detectors.named_optimizers import named_optimizer
 from gradcompat.scanners.code.detectors.trained_adapters import optimizes_merged_model
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import UNKNOWN
-from gradcompat.scanners.code.parameter_groups import with_decay_of_groups
+from gradcompat.scanners.code.parameter_groups import bound, groups_of, with_decay_of_groups, written_by
 from gradcompat.scanners.code.syntax import argument_of
 from gradcompat.scanners.code.walk import Step
 from gradcompat.startup.lazy_dataclasses import replace
@@ -81,13 +81,16 @@ def _state(
 def _groups(found: Findings, step: Step, call: ast.Call) -> str | None:
     """Into how many groups an optimizer gets its parameters; `None` if that is put together elsewhere."""
     parameters = argument_of(call, "params", 0)
-    if isinstance(parameters, ast.Name):
-        bound = found.names.bound_once(parameters.id, step.scope)
-        parameters = None if bound is None else bound[0]
-    match parameters:
-        case ast.List(elts=[ast.Dict(), ast.Dict(), *_] as groups):
-            keys = {getattr(key, "value", None) for group in groups for key in getattr(group, "keys", ())}
-            return "own_rates" if "lr" in keys else "several"
+    if parameters is None:
+        return None
+    written = written_by(parameters, found.names, step.scope)
+    groups, (whole, _) = groups_of(written), bound(written.node, written.names, written.scope)
+    made_in_loop = isinstance(whole, ast.ListComp) or (isinstance(whole, ast.List) and not whole.elts)
+    if len(groups) > 1 or (groups and made_in_loop):
+        return "own_rates" if any("lr" in one for one in groups) else "several"
+    if written.node is not parameters:  # what a function makes of parameters may be anything
+        return None
+    match whole:
         case ast.List() | ast.ListComp() | ast.GeneratorExp() | ast.Call(func=ast.Attribute(attr="parameters")):
             return "one"
         case ast.Call(func=ast.Name(id="filter" | "list")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.scanners.code.names import Names, Scope, Source
 from gradcompat.scanners.code.syntax import argument_of
 
 _DECAY = "weight_decay"
@@ -28,7 +28,7 @@ def with_decay_of_groups(call: ast.Call, names: Names, scope: Scope) -> ast.Call
         groups = None if bound is None else bound[0]
     if not isinstance(groups, (ast.List, ast.Tuple)) or not groups.elts:
         return call
-    said = [dict(_items(group)) for group in groups.elts]
+    said = [dict(items_of(group)) for group in groups.elts]
     if not all("params" in one for one in said):
         return call
     decays = [one[_DECAY] for one in said if _DECAY in one]
@@ -42,7 +42,37 @@ def with_decay_of_groups(call: ast.Call, names: Names, scope: Scope) -> ast.Call
     return ast.Call(call.func, call.args, [*others, ast.keyword(_DECAY, strongest)])
 
 
-def _items(group: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+def bound(node: ast.expr, names: Names, scope: Scope) -> tuple[ast.expr | None, list[ast.expr]]:
+    """What a name is bound to, if it is once, and what is appended to it; of all else the expression itself."""
+    if not isinstance(node, ast.Name):
+        return node, []
+    found = names.bound_once(node.id, scope)
+    return (None, []) if found is None else (found[0], found[1].grown.get(node.id, []))
+
+
+def written_by(parameters: ast.expr, names: Names, scope: Scope) -> Source:
+    """The parameters of an optimizer where they are put together: here, or in the function that is called for them."""
+    made = bound(parameters, names, scope)[0]
+    returned = names.returned(made, scope) if isinstance(made, ast.Call) else None
+    return Source(parameters, names, scope, None) if returned is None else returned
+
+
+def groups_of(written: Source) -> list[dict[str, ast.expr]]:
+    """What the groups say that are written out, by their keys; those that a loop makes are one."""
+    whole, appended = bound(written.node, written.names, written.scope)
+    match whole:
+        case ast.List(elts=[]):
+            groups = [bound(one, written.names, written.scope)[0] for one in appended]
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            groups = [*elements]
+        case ast.ListComp(elt=group):
+            groups = [group]
+        case _:
+            return []
+    return [said for group in groups if group is not None and (said := dict(items_of(group)))]
+
+
+def items_of(group: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     """What a group of parameters says that is written out, ``{"params": …}`` or ``dict(params=…)``."""
     match group:
         case ast.Dict(keys=keys, values=values):

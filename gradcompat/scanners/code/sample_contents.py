@@ -12,6 +12,7 @@ from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # What data sets for embeddings call their parts.
 _NEGATIVES = lazy_pattern(r"triplet|hard[-_]neg|negatives")
+_TABLES = frozenset({"datasets.Dataset.from_dict", "datasets.Dataset.from_list"})
 _PAIRS = frozenset({"pair", "pair-class", "pair-score"})
 _NEGATIVE = lazy_pattern(r"(?:hard_)?neg(?:ative)?s?(?:_?\d+)?")  # a column of them
 COMPLETED = frozenset({"prompt", "completion"})
@@ -33,10 +34,10 @@ def read_hard_negatives(found: Findings, step: Step, call: ast.Call, name: str) 
             found.state(step, "data.hard_negatives", kinds[0] not in _PAIRS)
     elif name.endswith(".mine_hard_negatives"):
         found.state(step, "data.hard_negatives", True)
-    elif name == "datasets.Dataset.from_dict" and (columns := _negatives_of(call)):
+        _count_columns(found, call, _mined_columns(found, step, call))
+    elif name in _TABLES and (columns := _negatives_of(found, step, call)):
         found.state(step, "data.hard_negatives", True)
-        found.symbol("columns.negatives", call)
-        found.call(f"columns.negatives({columns})", call)
+        _count_columns(found, call, columns)
 
 
 def read_visual_content(found: Findings, step: Step, part: ast.Dict) -> None:
@@ -165,10 +166,35 @@ def _is_conversation(value: ast.expr) -> bool | None:
     return None
 
 
-def _negatives_of(call: ast.Call) -> int:
-    """How many columns of a table that is written out are negatives."""
-    match call.args:
-        case [ast.Dict(keys=keys), *_]:
+def _count_columns(found: Findings, call: ast.Call, columns: int) -> None:
+    if columns:
+        found.symbol("columns.negatives", call)
+        found.call(f"columns.negatives({columns})", call)
+
+
+def _mined_columns(found: Findings, step: Step, call: ast.Call) -> int:
+    """How many columns `mine_hard_negatives` makes: one, or each negative its own with the output ``n-tuple``."""
+    given = {word.arg: found.names.literal(word.value, step.scope) for word in call.keywords}
+    if None in given or given.get("as_triplets") is not None or given.get("include_positives", False) is not False:
+        return 0
+    if given.get("output_format", "triplet") == "triplet":
+        return 1
+    number = given.get("num_negatives", 3)
+    return number if given["output_format"] == "n-tuple" and isinstance(number, int) else 0
+
+
+def _negatives_of(found: Findings, step: Step, call: ast.Call) -> int:
+    """How many columns of a table that is written out, or of the first of its rows, are negatives."""
+    content = call.args[0] if call.args else None
+    if isinstance(content, ast.Name):
+        bound = found.names.bound_once(content.id, step.scope)
+        rows = None if bound is None else bound[1].grown.get(content.id)
+        content = None if bound is None else rows[0] if rows else bound[0]
+    match content:
+        case ast.List(elts=[row, *_]) | ast.ListComp(elt=row):
+            content = row
+    match content:
+        case ast.Dict(keys=keys):
             names = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
             return sum(_NEGATIVE.fullmatch(name) is not None for name in names)
     return 0

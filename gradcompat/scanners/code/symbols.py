@@ -169,8 +169,14 @@ def _called_object(found: Findings, step: Step, call: ast.Call) -> tuple[str, ..
 
 
 def _kept_or_taken(found: Findings, step: Step, call: ast.Call, name: str) -> None:
-    """``trainer.save_model("out")``, ``AutoModelForCausalLM.from_pretrained("out")``."""
+    """``trainer.save_model("out")``, ``AutoModelForCausalLM.from_pretrained("out")``, ``pipeline(task, "out")``."""
     last, first = name.rpartition(".")[2], call.args[0] if call.args else None
+    if last == "pipeline" and name.startswith("transformers."):
+        model = argument_of(call, "model", 1)
+        literal = found.names.literal(model, step.scope)
+        if model is not None:
+            found.loaded.append((name, model, literal if isinstance(literal, str) else None, found.place(call)))
+        return
     if first is None:
         return
     if last in _SAVING:

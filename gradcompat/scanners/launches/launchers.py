@@ -113,7 +113,7 @@ _SWITCHES["tune"] = _SWITCHES["torchrun"]
 
 _TRAINS = lazy_pattern(
     r"train|fine?-?_?tun|(?:^|[^a-z])(?:sft|dpo|orpo|kto|ppo|grpo|gkd|rlhf|rloo|reward|lora|qlora|run_(?:clm|mlm|glue|squad"
-    r"|summarization|translation|seq2seq)\w*)(?:[^a-z]|$)|distill|dreambooth|textual_inversion"
+    r"|qa|ner|swag|xnli|summarization|translation|seq2seq)\w*)(?:[^a-z]|$)|distill|dreambooth|textual_inversion"
 )
 _DOES_NOT = lazy_pattern(
     r"(?:^|[^a-z])(?:infer\w*|eval\w*|generat\w*|convert\w*|preprocess\w*|preproc|prepare\w*|serve\w*|server|merge\w*"
@@ -410,7 +410,7 @@ def _is_training(launch: Launch) -> bool:
         return True
     if launch.tool:
         return launch.tool != "trl" or launch.subcommand in _TOOLS["trl"][1]
-    if any(argument.name in _OF_TRAINING for argument in launch.arguments):
+    if any(one.name in _OF_TRAINING or (one.name == "do_train" and _is_on(one.value)) for one in launch.arguments):
         return True
     target = "" if launch.target is None else launch.target.text.rpartition("/")[2].lower()
     if launch.target is not None and "/" not in launch.target.text and not target.endswith(".py"):

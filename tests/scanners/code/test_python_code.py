@@ -1640,17 +1640,43 @@ lightning.Trainer().fit(Model())
     assert ("lightning.LightningModule.torchs_scheduler" in symbols(text)) is refused
 
 
+GROUPING = """\
+import torch
+by_layer, trained = [], []
+for layer in model.layers:
+    by_layer.append(dict(params=layer.parameters(), lr=rate(layer)))
+for parameter in model.parameters():
+    trained.append(parameter)
+def of_layers(model):
+    groups = []
+    for layer in model.layers:
+        group = {"params": layer.parameters(), "lr": rate(layer)}
+        groups.append(group)
+    return groups
+def by_decay(model):
+    return [{"params": weights(model), "weight_decay": 0.1}, {"params": biases(model)}]
+def filtered(model):
+    return [one for one in model.parameters() if one.requires_grad]
+"""
+
+
 @pytest.mark.parametrize(
     ("parameters", "groups"),
     [
         ("model.parameters()", "one"),
         ("[{'params': a}, {'params': b, 'weight_decay': 0.0}]", "several"),
         ("[{'params': a}, {'params': b, 'lr': 1e-4}]", "own_rates"),
+        ("[{'params': layer.parameters(), 'lr': 0.1 ** i} for i, layer in enumerate(layers)]", "own_rates"),
+        ("by_layer", "own_rates"),
+        ("trained", "one"),
+        ("of_layers(model)", "own_rates"),
+        ("by_decay(model)", "several"),
+        ("filtered(model)", None),
         ("grouped(model)", None),
     ],
 )
 def test_the_groups_of_an_optimizer(parameters: str, groups: str | None) -> None:
-    stated = facts(f"import torch\noptimizer = torch.optim.AdamW({parameters})\n")
+    stated = facts(f"{GROUPING}optimizer = torch.optim.AdamW({parameters})\n")
     assert [value for _, key, value in stated if key == "optimizer.groups"] == [groups]
 
 
@@ -1997,7 +2023,7 @@ def test_what_the_strategy_of_lightning_tells_deepspeed(name: str) -> None:
 
 
 SAVED = """\
-from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer
+from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, pipeline
 trainer = Trainer(AutoModelForCausalLM.from_pretrained("gpt2"))
 trainer.train()
 """
@@ -2012,6 +2038,10 @@ trainer.train()
         ('trainer.save_model("out")\nAutoTokenizer.from_pretrained("out")', False),
         ('trainer.save_model("out")\nAutoModelForCausalLM.from_pretrained("gpt2")', False),
         ('AutoModelForCausalLM.from_pretrained("out")', False),
+        ('trainer.save_model("out")\npipeline("text-generation", "out")', True),
+        ('trainer.save_model("out")\npipeline(task="text-generation", model="out")', True),
+        ('trainer.save_model("out")\npipeline("text-generation", trainer.model)', False),
+        ('trainer.save_model("out")\npipeline("text-generation")', False),
     ],
 )
 def test_a_model_that_the_program_has_saved_itself(text: str, found: bool) -> None:

@@ -605,6 +605,7 @@ def test_what_serves_a_training_is_no_use_of_a_model(text: str) -> None:
         "torchrun --nproc_per_node 8 evaluate.py --batch_size 4",
         "python $1.py",
         "python sft_eval.py --seed 1",
+        "python tagger.py --do_train False --do_eval --seed 1",
         "python train.py --learning_rate 1e-4 --eval-only",
         "torchrun train.py --lr 1e-4 --test_only=true",
         "accelerate launch -m lm_eval --model hf --seed 1",
@@ -615,6 +616,17 @@ def test_what_serves_a_training_is_no_use_of_a_model(text: str) -> None:
 def test_what_trains_nothing(text: str) -> None:
     with pytest.raises(Malformed, match="starts no training that gradcompat knows"):
         scanned(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "python run_ner.py --model_name_or_path bert-base-cased --label_smoothing_factor 0.1",
+        "python tagger.py --do_train --do_eval --label_smoothing_factor 0.1",
+    ],
+)
+def test_what_trains_by_an_example_of_transformers(text: str) -> None:
+    assert ("training.label_smoothing_factor", 0.1) in [(one.key, one.value) for one in scanned(text).settings]
 
 
 def test_a_script_that_is_too_long() -> None:

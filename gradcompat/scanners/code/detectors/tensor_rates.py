@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import called_name, calls_behind
+from gradcompat.scanners.code.parameter_groups import groups_of, written_by
 from gradcompat.scanners.code.syntax import argument_of
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
@@ -22,19 +22,15 @@ def has_tensor_rate(call: ast.Call, called: tuple[str, ...], names: Names, scope
     """``torch.optim.AdamW(parameters, lr=torch.tensor(1e-3))``, also in a group, whatever holds the tensor before."""
     if not any(map(_OPTIMIZER.fullmatch, called)):
         return False
-    rate = argument_of(call, "lr") or (call.args[1] if len(call.args) > 1 else None)
-    rates = ([] if rate is None else [rate]) + list(_of_groups(call))
-    return any(_is_tensor(one, names, scope) for one in rates)
-
-
-def _of_groups(call: ast.Call) -> Iterator[ast.expr]:
-    """The rates of the groups that are written out."""
-    groups = argument_of(call, "params", 0)
-    for group in groups.elts if isinstance(groups, (ast.List, ast.Tuple)) else ():
-        if isinstance(group, ast.Dict):
-            for key, value in zip(group.keys, group.values, strict=True):
-                if isinstance(key, ast.Constant) and key.value == "lr":
-                    yield value
+    rate = argument_of(call, "lr", 1)
+    if rate is not None and _is_tensor(rate, names, scope):
+        return True
+    parameters = argument_of(call, "params", 0)
+    if parameters is None:
+        return False
+    written = written_by(parameters, names, scope)
+    rates = (group["lr"] for group in groups_of(written) if "lr" in group)
+    return any(_is_tensor(one, written.names, written.scope) for one in rates)
 
 
 def _is_tensor(rate: ast.expr, names: Names, scope: Scope) -> bool:
