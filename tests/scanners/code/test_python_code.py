@@ -312,6 +312,12 @@ def test_an_adapter_of_the_embeddings(module: str) -> None:
         ("model.gradient_checkpointing_enable()", "", {HOOK: False, ORDER: True}),
         ("", "model.gradient_checkpointing_enable()", {HOOK: False, ORDER: False}),
         ("if x: model.gradient_checkpointing_enable()", "", {HOOK: False, ORDER: None}),
+        (
+            "if args.gradient_checkpointing:\n    model.gradient_checkpointing_enable()",
+            "",
+            {HOOK: False, ORDER: True},
+        ),
+        ("parser = HfArgumentParser((Model, TrainingArguments))", "", {HOOK: False, ORDER: False}),
         ("model.enable_gradient_checkpointing()", "model.gradient_checkpointing_enable()", {HOOK: False, ORDER: True}),
     ],
 )
