@@ -92,6 +92,7 @@ _IN_WORDS = {
     "train_on_batch.unread": "train_on_batch of whose results nothing is taken",
     "unfreeze.guarded": "unfreeze of parameters that are asked before",
     "liger_loss.of_training": "a loss of Liger that training steps alone call",
+    "liger_loss.unreduced_judges": "a loss of each token that Liger computes without gradients alone",
     "loader.shared_twice": "a data loader that is split before prepare() splits it",
     "computed_on_the_way": "{} computed between its updates",
     "computed_twice": "{} computed twice",

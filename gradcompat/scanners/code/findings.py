@@ -432,8 +432,15 @@ class Findings:
         if not step.branch:
             self.frozen = self.frozen or at
 
-    def symbol(self, name: str, node: ast.AST, *, by_variable: bool = False) -> None:
-        """A name that is used, maybe by way of a variable that stands for it."""
+    def symbol(self, name: str, node: ast.AST, *, by_variable: bool = False, shown: ast.AST | None = None) -> None:
+        """A name that is used, maybe by way of a variable that stands for it.
+
+        Args:
+            name: the name.
+            node: what uses it.
+            by_variable: it is used by way of a variable.
+            shown: what a report shows, where that is not the use.
+        """
         if FUNCTIONS.fullmatch(name) and not has_fallback(node, self.names):
             self.firm.add(name)
         if KERNELS.fullmatch(name) and not is_ungraded(node, self.names):
@@ -441,7 +448,7 @@ class Findings:
         self._reach(name, ways_to(node, regions(self.names, self.document.text)))
         self._ask(name, self._tests(node), by_variable=by_variable)
         if name not in self.symbols:
-            self.symbols[name] = self.place(node)
+            self.symbols[name] = self.place(node if shown is None else shown)
 
     def call(self, line: str, node: ast.AST, *, by_variable: bool = False) -> None:
         """A call, by its line, maybe by way of a variable that stands for the function."""
