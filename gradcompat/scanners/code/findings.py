@@ -80,6 +80,7 @@ class Findings:
         hooks: calls that let the output of the embeddings require a gradient.
         hooked_tables: calls that put a hook of the program's own on the embeddings.
         frozen: where the embeddings are frozen.
+        masking: where processors are made whose batches bring the mask of cross-attention.
         models: variables that hold a model which the program has loaded.
         mentioned: attributes and methods that occur.
         hidden: a model is given to code of somebody else.
@@ -136,6 +137,7 @@ class Findings:
     hooks: list[Step] = field(default_factory=list)
     hooked_tables: list[Step] = field(default_factory=list)
     frozen: ast.AST | None = None
+    masking: list[Location] = field(default_factory=list)
     models: set[str] = field(default_factory=set)
     mentioned: set[str] = field(default_factory=set)
     hidden: bool = False
@@ -208,6 +210,7 @@ class Findings:
         self.skipped += part.skipped
         self.trainer = self.trainer or part.trainer
         self.merged += part.merged
+        self.masking += part.masking
         self.mentioned |= part.mentioned
         self.dynamic = self.dynamic or part.dynamic
         self.own_models += part.own_models
