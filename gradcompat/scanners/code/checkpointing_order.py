@@ -99,12 +99,12 @@ def absent(found: Findings, end: Step) -> None:
     """What the program does not do, where nothing of it is hidden.
 
     A program that loads the model, puts adapters on it or freezes its embeddings, and hands it to transformers'
-    Trainer or to a loop of its own, all in this one file and with no module of the project between them, and that
-    nowhere mentions the hook on the embeddings, does not set it. Then, and only then, the absence is stated:
-    `training.enable_input_require_grads` and `peft.prepare_model_for_kbit_training` are false, and checkpointing
-    that only the Trainer's arguments ask for, or may by what a command line gives them, comes after the adapter. TRL,
-    Lightning and unsloth do things to the model of their own, so nothing is said with them, but that a model which has
-    its adapter already is not prepared by a program of TRL's.
+    Trainer, to Lightning's or to a loop of its own, all in this one file and with no module of the project between
+    them, and that nowhere mentions the hook on the embeddings, does not set it. Then, and only then, the absence is
+    stated: `training.enable_input_require_grads` and `peft.prepare_model_for_kbit_training` are false, and
+    checkpointing that only the Trainer's arguments ask for, or may by what a command line gives them, comes after the
+    adapter. TRL and unsloth do things to the model of their own, so nothing is said with them, but that a model which
+    has its adapter already is not prepared by a program of TRL's.
     """
     changed = found.frozen or (found.wrapping[0].node if found.wrapping else None)
     if changed is None or any(step.branch for step in found.wrapping) or not found.trains or not found.models:
@@ -112,7 +112,7 @@ def absent(found: Findings, end: Step) -> None:
     if found.parts:
         return  # the modules between them may do it
     names = found.names
-    foreign = {"trl", "unsloth"} & names.imported.keys() | {"trl", "lightning"} & found.drivers.keys()
+    foreign = {"trl", "unsloth"} & names.imported.keys() | {"trl"} & found.drivers.keys()
     if names.relative or names.stars or names.rewritten or found.hidden:
         return
     if foreign:

@@ -37,6 +37,7 @@ from gradcompat.terms.symbol_patterns import CALLS_KEY, settings_of_use
 
 _ACCUMULATION = Feed("training.gradient_accumulation_steps")
 _CHECKPOINTING = Feed("training.gradient_checkpointing")
+_COUNT = lazy_pattern(r"[1-9][0-9]{0,8}")
 _LORA = Feed("peft.method", {"true": "lora"}, only=True)
 # Of sd-scripts, in its own spelling of the classes; what it does not know is a class by its path.
 _OPTIMIZER_TYPES = {
@@ -450,9 +451,9 @@ def _fed(
 
 def _ends_steps(interval: str, launch: Launch) -> bool:
     """Does a validation of Lightning's come behind whole steps of as many batches as the command says?"""
-    steps = (one.value for one in launch.arguments if one.name.rpartition(".")[2] == "accumulate_grad_batches")
-    counts = [int(value) for value in steps if isinstance(value, str) and value.isdecimal()]
-    return interval.isdecimal() and any(count and int(interval) % count == 0 for count in counts)
+    steps = [one.value for one in launch.arguments if one.name.rpartition(".")[2] == "accumulate_grad_batches"]
+    counts = [int(value) for value in steps if isinstance(value, str) and _COUNT.fullmatch(value)]
+    return _COUNT.fullmatch(interval) is not None and any(int(interval) % count == 0 for count in counts)
 
 
 def _is_swept(argument: Argument, launch: Launch) -> bool:
