@@ -43,6 +43,7 @@ class LeftOut:
         beside: settings that have to be stated with these values, or it has no meaning; a method may be presumed.
         among: settings that have to be stated with any values, since they show that the config was read.
         against: settings that turn it round where they are stated with these values.
+        instead: a setting that counts in its place where it is stated, unless with the value that means nothing.
         unless: packages and the versions of them that turn it round.
         called: a method that the code has to call without any argument.
     """
@@ -53,6 +54,7 @@ class LeftOut:
     beside: tuple[tuple[str, SettingValue], ...] = ()
     among: tuple[str, ...] = ()
     against: tuple[tuple[str, SettingValue], ...] = ()
+    instead: tuple[str, SettingValue] | None = None
     unless: tuple[tuple[str, str], ...] = ()
     called: str = ""
 
@@ -332,6 +334,16 @@ LEFT_OUT = (
             ("training.gradient_accumulation_steps", "accumulate_grad_batches", 1),
         )
         for package in ("lightning", "pytorch-lightning")
+    ),
+    *(
+        LeftOut(
+            key="training.num_train_epochs",
+            default=of("num_train_epochs"),
+            frameworks=frameworks,
+            instead=("training.max_steps", -1),
+            unless=(("axolotl", "*"), ("ms-swift", "*")),  # axolotl's own has 1
+        )
+        for of, frameworks in ((_argument, (_TRAINER, _SENTENCES)), (_of_trl, (_TRL,)))
     ),
     LeftOut(key="training.group_by_length", default=_argument("group_by_length", absent=False)),
     LeftOut(key="training.ignore_data_skip", default=_argument("ignore_data_skip")),
@@ -640,6 +652,7 @@ def left_out(environment: Environment) -> tuple[Setting, ...]:
             and beside.issuperset(default.beside)
             and valued.issuperset(default.among)
             and stated.isdisjoint(default.against)
+            and (default.instead is None or default.instead[0] not in keys or default.instead in stated)
             and not any(_installed(environment, *unless) for unless in default.unless)
             and (not default.called or f"{default.called}()" in _calls(environment))
         ):

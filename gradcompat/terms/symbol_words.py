@@ -98,6 +98,7 @@ _IN_WORDS = {
     "SummaryWriter.import_errors_alone": "TensorBoard, behind an except that catches an ImportError alone",
     "RandomSampler.of_all": "samplers that draw as many samples as there are",
     "loader.reopened": "a loader that is told to be at its beginning",
+    "liger_loss.unreduced_judges": "a loss of each token that Liger computes without gradients alone",
     "loader.shared_twice": "a data loader that is split before prepare() splits it",
     "computed_on_the_way": "{} computed between its updates",
     "computed_twice": "{} computed twice",

@@ -681,6 +681,28 @@ def test_a_config_of_a_loop_of_ones_own_is_none_of_the_trainer(
     assert statuses(tmp_path, "transformers==4.42.4\ntrl==0.9.6\n", program, "GC-0005") == expected
 
 
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ("", ["affected"]),
+        (", max_steps=-1", ["affected"]),
+        (", max_steps=100", ["conditional"]),
+        (", max_steps=steps", ["conditional"]),
+        (", num_train_epochs=1", []),
+    ],
+)
+def test_a_trainer_has_three_epochs_unless_it_counts_steps(tmp_path: Path, more: str, expected: list[str]) -> None:
+    program = (
+        "from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer\n"
+        "from sentence_transformers import SentenceTransformerTrainingArguments\n"
+        f"args = SentenceTransformerTrainingArguments('out', batch_sampler='no_duplicates'{more})\n"
+        "model = SentenceTransformer('microsoft/mpnet-base')\n"
+        "SentenceTransformerTrainer(model=model, args=args, train_dataset=train, loss=loss).train()\n"
+    )
+    listed = "sentence-transformers==3.4.1\ntransformers==4.47.1\naccelerate==1.1.1\ntorch==2.5.1\n"
+    assert statuses(tmp_path, listed, program, "GC-0902") == expected
+
+
 def test_nearly_all_code_of_diffusers_takes_a_pipeline(tmp_path: Path) -> None:
     listed = "diffusers==0.34.0\ntransformers==5.0.0\ntorch==2.9.1\n"
     assert statuses(tmp_path, listed, "", "GC-0037") == ["affected"]

@@ -416,7 +416,8 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
         return
     refuses = not _takes_count(methods[0].args)
     if refuses and not _steps_itself(trainer):  # otherwise its own step calls it, as it likes
-        found.symbol(_REFUSES_COUNT, methods[0])
+        for use in _losing_uses(found, trainer):
+            found.symbol(_REFUSES_COUNT, use, shown=methods[0])
     by_steps = any(divides(inner, "gradient_accumulation_steps") for inner in ast.walk(methods[0]))
     if by_steps:
         found.state(step, "training.own_step", True, at=methods[0])
@@ -451,6 +452,26 @@ def _own_loss(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     elif refuses:
         # What it does not take it does not hand on to the model.
         found.state(step, "model.uses_num_items_in_batch", None, at=methods[0])
+
+
+def _losing_uses(found: Findings, trainer: ast.ClassDef) -> list[ast.AST]:
+    """Where a Trainer with a `compute_loss` of its own is named: an option may decide there whether it trains.
+
+    A subclass that has its own again is another Trainer. What this file does not name another one uses, if any.
+    """
+    own: set[ast.AST] = set(ast.walk(trainer))  # as in `super(Weighted, self)`
+    replaced: set[ast.AST] = set()
+    named: list[ast.AST] = []
+    for node in ast.walk(found.names.module.node):
+        match node:
+            case ast.ClassDef(bases=bases, body=body):
+                if any(_overrides(one, "compute_loss") for one in body):
+                    replaced.update(bases)
+            case ast.Name(id=trainer.name, ctx=ast.Load()) if node not in own:
+                named.append(node)
+    if named:
+        return [node for node in named if node not in replaced]
+    return [trainer] if is_named(trainer.name, found.document) else []
 
 
 def _own_step(found: Findings, step: Step, trainer: ast.ClassDef) -> None:

@@ -54,7 +54,7 @@ from gradcompat.scanners.code.names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code.optimizer_calls import read_optimizer
 from gradcompat.scanners.code.own_loops import TRAINERS, is_method_of
 from gradcompat.scanners.code.padding_tokens import special_tokens
-from gradcompat.scanners.code.syntax import argument_of
+from gradcompat.scanners.code.syntax import argument_of, last_name
 from gradcompat.scanners.code.walk import Step, text
 from gradcompat.scanners.configs.deepspeed import OF_TRAINER, left_to_engine
 from gradcompat.terms.defaults import TRAIN
@@ -101,7 +101,9 @@ def read_call(found: Findings, step: Step, call: ast.Call) -> None:
         if keyword.arg in BATCH:
             found.state(step, BATCH[keyword.arg], True, at=keyword.value)
     given = {keyword.arg for keyword in call.keywords}
-    if "aspect_ratio_ids" in given and given.isdisjoint({None, *BATCH}):  # Mllama alone takes these
+    # Mllama alone takes these; its vision model has no text, and what it generates trains nothing.
+    whole = {"aspect_ratio_ids", "input_ids"} <= given and given.isdisjoint({None, *BATCH})
+    if whole and last_name(call.func) != "generate":
         found.state(step, "model.cross_attention_mask", False, at=call)
     config = loaded_file(call, found.names, step.scope)
     if config is not None:
@@ -178,7 +180,7 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             found.symbol(f"{name}.of_own_dataclasses", call)
     elif last == "from_pretrained" and (head in PROCESSORS or head.endswith(("Tokenizer", "TokenizerFast"))):
         if head in PROCESSORS:
-            found.state(step, "model.cross_attention_mask", True)
+            found.masking.append(found.place(call))
         found.feed(step, PADDING, found.arguments(step, call))
     elif name == "hydra.main":
         _composes(found, step, found.arguments(step, call, ("config_path", "config_name")))

@@ -15,6 +15,7 @@ HOOKS = frozenset(
     }
 )
 _HOOK = "enable_input_require_grads"
+_ENABLING = "gradient_checkpointing_enable"
 _QUANTISED = ("BitsAndBytesConfig", "load_in_4bit", "load_in_8bit")  # TRL prepares such a model from 0.20.0 on
 _CHECKPOINTING = frozenset({"gradient_checkpointing", "use_gradient_checkpointing", "activation_checkpointing"})
 
@@ -33,14 +34,14 @@ def hooked(found: Findings, end: Step) -> None:
     hooks = found.hooks or (found.hooked_tables if "make_inputs_require_grad" in found.mentioned else [])
     if not hooks:
         return
-    asked = _behind_checkpointing(end.node) if any(step.branch for step in hooks) else set()
+    asked = _behind_checkpointing(end.node, _HOOK) if any(step.branch for step in hooks) else set()
     for step in hooks:
         branch = step.branch and step.node not in asked
         found.state(step._replace(branch=branch), "training.enable_input_require_grads", True)
 
 
-def _behind_checkpointing(tree: ast.AST) -> set[ast.AST]:
-    """The calls of the hook that are made always or where checkpointing is asked for, if the model has the method."""
+def _behind_checkpointing(tree: ast.AST, method: str) -> set[ast.AST]:
+    """The calls of a method that are made always or where checkpointing is asked for, if the model has the hook."""
     found: set[ast.AST] = set()
     waiting: list[tuple[ast.AST, bool]] = [(tree, True)]
     for node, inside in waiting:
@@ -49,7 +50,7 @@ def _behind_checkpointing(tree: ast.AST) -> set[ast.AST]:
                 now = inside if _asks_for_method(test) else _asks_for_checkpointing(test)
                 waiting += [(one, now) for one in body]
                 waiting += [(one, False) for one in otherwise]
-            case ast.Call(func=ast.Attribute(attr=name)) if inside and name == _HOOK:
+            case ast.Call(func=ast.Attribute(attr=name)) if inside and name == method:
                 found.add(node)
             case ast.Expr() | ast.With() | ast.Module() | ast.FunctionDef(name="main" | "train" | "run"):
                 waiting += [(child, inside) for child in ast.iter_child_nodes(node)]
@@ -79,7 +80,11 @@ def ordered(found: Findings, end: Step) -> None:
         return
     wrapped = found.wrapping[0]
     sure = len(found.wrapping) == 1 and not wrapped.branch
-    sure = sure and all(not step.branch and step.function is wrapped.function for step in found.checkpointing)
+    sure = sure and all(step.function is wrapped.function for step in found.checkpointing)
+    if sure and any(step.branch for step in found.checkpointing):
+        # Behind the question for checkpointing it is enabled in every run that has it.
+        asked = _behind_checkpointing(end.node, _ENABLING)
+        sure = all(not step.branch or step.node in asked for step in found.checkpointing)
     first = found.checkpointing[0]
     # Enabled before and once more after is enabled before.
     before = _position(first) < _position(wrapped)
@@ -94,12 +99,12 @@ def absent(found: Findings, end: Step) -> None:
     """What the program does not do, where nothing of it is hidden.
 
     A program that loads the model, puts adapters on it or freezes its embeddings, and hands it to transformers'
-    Trainer or to a loop of its own, all in this one file and with no module of the project between them, and that
-    nowhere mentions the hook on the embeddings, does not set it. Then, and only then, the absence is stated:
-    `training.enable_input_require_grads` and `peft.prepare_model_for_kbit_training` are false, and checkpointing
-    that only the Trainer's arguments ask for comes after the adapter. TRL, Lightning and unsloth do things to the
-    model of their own, so nothing is said with them, but that a model which has its adapter already is not prepared
-    by a program of TRL's.
+    Trainer, to Lightning's or to a loop of its own, all in this one file and with no module of the project between
+    them, and that nowhere mentions the hook on the embeddings, does not set it. Then, and only then, the absence is
+    stated: `training.enable_input_require_grads` and `peft.prepare_model_for_kbit_training` are false, and
+    checkpointing that only the Trainer's arguments ask for, or may by what a command line gives them, comes after the
+    adapter. TRL and unsloth do things to the model of their own, so nothing is said with them, but that a model which
+    has its adapter already is not prepared by a program of TRL's.
     """
     changed = found.frozen or (found.wrapping[0].node if found.wrapping else None)
     if changed is None or any(step.branch for step in found.wrapping) or not found.trains or not found.models:
@@ -107,7 +112,7 @@ def absent(found: Findings, end: Step) -> None:
     if found.parts:
         return  # the modules between them may do it
     names = found.names
-    foreign = {"trl", "unsloth"} & names.imported.keys() | {"trl", "lightning"} & found.drivers.keys()
+    foreign = {"trl", "unsloth"} & names.imported.keys() | {"trl"} & found.drivers.keys()
     if names.relative or names.stars or names.rewritten or found.hidden:
         return
     if foreign:
@@ -119,8 +124,8 @@ def absent(found: Findings, end: Step) -> None:
         found.state(end, "training.enable_input_require_grads", False, at=changed)
         if found.wrapping:
             found.state(end, "peft.prepare_model_for_kbit_training", False, at=changed)
-    asked = any(
-        setting.key == "training.gradient_checkpointing" and setting.value is True for setting in found.settings
+    asked = found.parsers or any(
+        setting.key == "training.gradient_checkpointing" and setting.value is not False for setting in found.settings
     )
     if found.wrapping and asked and not found.checkpointing:
         found.state(end, "training.checkpointing_before_peft", False, at=changed)

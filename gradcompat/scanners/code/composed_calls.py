@@ -18,7 +18,7 @@ from gradcompat.scanners.code.detectors.early_loads import (
     load_in_front,
 )
 from gradcompat.scanners.code.detectors.early_models import EARLY, LOADING, early_model
-from gradcompat.scanners.code.detectors.graded_losses import FUSED, only_trains
+from gradcompat.scanners.code.detectors.graded_losses import FUSED, only_trains, unreduced_judges
 from gradcompat.scanners.code.detectors.inner_passes import MAKING, PAST_ENGINE, inner_pass
 from gradcompat.scanners.code.detectors.joined_convolutions import CONVOLVING, joined_convolution
 from gradcompat.scanners.code.detectors.last_crops import ends_with_crop
@@ -122,6 +122,9 @@ def composed(found: Findings) -> None:
     fused = found.with_text(FUSED.search) if "liger_kernel" in found.imported else []
     if fused and all(only_trains(one.names) for one in fused):
         found.symbols.setdefault("liger_loss.of_training", found.place(found.names.module.node))
+    judging = {unreduced_judges(one.names) for one in fused}
+    if judging - {None} == {True}:
+        found.symbols.setdefault("liger_loss.unreduced_judges", found.place(found.names.module.node))
 
 
 def _unprepared(found: Findings) -> None:

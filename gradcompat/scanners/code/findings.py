@@ -80,6 +80,7 @@ class Findings:
         hooks: calls that let the output of the embeddings require a gradient.
         hooked_tables: calls that put a hook of the program's own on the embeddings.
         frozen: where the embeddings are frozen.
+        masking: where processors are made whose batches bring the mask of cross-attention.
         models: variables that hold a model which the program has loaded.
         mentioned: attributes and methods that occur.
         hidden: a model is given to code of somebody else.
@@ -136,6 +137,7 @@ class Findings:
     hooks: list[Step] = field(default_factory=list)
     hooked_tables: list[Step] = field(default_factory=list)
     frozen: ast.AST | None = None
+    masking: list[Location] = field(default_factory=list)
     models: set[str] = field(default_factory=set)
     mentioned: set[str] = field(default_factory=set)
     hidden: bool = False
@@ -208,6 +210,7 @@ class Findings:
         self.skipped += part.skipped
         self.trainer = self.trainer or part.trainer
         self.merged += part.merged
+        self.masking += part.masking
         self.mentioned |= part.mentioned
         self.dynamic = self.dynamic or part.dynamic
         self.own_models += part.own_models
@@ -432,8 +435,15 @@ class Findings:
         if not step.branch:
             self.frozen = self.frozen or at
 
-    def symbol(self, name: str, node: ast.AST, *, by_variable: bool = False) -> None:
-        """A name that is used, maybe by way of a variable that stands for it."""
+    def symbol(self, name: str, node: ast.AST, *, by_variable: bool = False, shown: ast.AST | None = None) -> None:
+        """A name that is used, maybe by way of a variable that stands for it.
+
+        Args:
+            name: the name.
+            node: what uses it.
+            by_variable: it is used by way of a variable.
+            shown: what a report shows, where that is not the use.
+        """
         if FUNCTIONS.fullmatch(name) and not has_fallback(node, self.names):
             self.firm.add(name)
         if KERNELS.fullmatch(name) and not is_ungraded(node, self.names):
@@ -441,7 +451,7 @@ class Findings:
         self._reach(name, ways_to(node, regions(self.names, self.document.text)))
         self._ask(name, self._tests(node), by_variable=by_variable)
         if name not in self.symbols:
-            self.symbols[name] = self.place(node)
+            self.symbols[name] = self.place(node if shown is None else shown)
 
     def call(self, line: str, node: ast.AST, *, by_variable: bool = False) -> None:
         """A call, by its line, maybe by way of a variable that stands for the function."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from gradcompat.model.environment import Location, Setting, SettingValue
-from gradcompat.scanners.code.calls import KERAS
+from gradcompat.scanners.code.calls import BATCH, KERAS
 from gradcompat.scanners.code.checkpointing_order import absent, hooked, ordered
 from gradcompat.scanners.code.composed_calls import composed
 from gradcompat.scanners.code.detectors.added_layers import unfilled_layers
@@ -123,6 +123,7 @@ def conclude(found: Findings, end: Step) -> None:
     _accumulated_alike(found)
     ordered(found, end)
     absent(found, end)
+    _masked(found)
     _loss(found)
     _blocks(found)
     _outside(found, end)
@@ -404,6 +405,13 @@ def _blocks(found: Findings) -> None:
     stacked = _STACKED.search(text) and not _TO_LONGEST.search(text) and "-100" not in text
     if (cut or stacked or (_FILLED.search(text) and not _LEAVES_OUT.search(text))) and _ALL_COUNT.search(text):
         found.settings.append(Setting(key="data.unequal_labels", value=False, location=driver, presumed=True))
+
+
+def _masked(found: Findings) -> None:
+    """Batches of a processor bring the mask of cross-attention, unless a call says what it takes of them."""
+    key = BATCH["cross_attention_mask"]
+    if found.masking and all(setting.key != key for setting in found.settings):
+        found.settings.append(Setting(key=key, value=True, location=found.masking[0]))
 
 
 def _outside(found: Findings, end: Step) -> None:

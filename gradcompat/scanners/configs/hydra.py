@@ -35,6 +35,9 @@ _MOST_VALUES = 5_000
 _LONGEST = 200  # characters of a name in `defaults`
 # Keys beside a `_target_` that are Hydra's own, and no arguments.
 _OF_HYDRA = frozenset({"_target_", "_partial_", "_args_", "_recursive_", "_convert_"})
+_MAKES_NO_ARGUMENT = frozenset({"_target_", "_recursive_", "_convert_"})
+_OPTIMIZER = "optimizer"
+_GETS_PARAMETERS = _MAKES_NO_ARGUMENT | {"_partial_"}  # what calls such an optimizer gives it the parameters
 _OPEN = "${}"  # a value that nobody knows
 
 # Words with one meaning, at any level.
@@ -261,7 +264,10 @@ def _made(composed: Composite) -> list[Setting]:
             for name, node in mapping.entries.items()
             if name.isidentifier() and name not in _OF_HYDRA
         }
-        whole = _OF_HYDRA.isdisjoint(mapping.entries.keys() - {"_target_", "_recursive_", "_convert_"})
+        whole = _OF_HYDRA.isdisjoint(mapping.entries.keys() - _MAKES_NO_ARGUMENT)
+        if keys[-1:] == (_OPTIMIZER,) and _OF_HYDRA.isdisjoint(mapping.entries.keys() - _GETS_PARAMETERS):
+            whole = True
+            given.setdefault("params", Unread("_"))
         node = mapping.entries["_target_"]
         path, _ = composed.merged.origins[id(node)]
         calls.append((target, Call(target, (), given, whole), Location(path=path, line=node.line, column=node.column)))

@@ -65,6 +65,8 @@ _SHARDING = {
 }
 _ON_CPU: dict[str, SettingValue | None] = {"false": "none"}
 
+INTERVAL = "val_check_interval"
+
 # The Trainer's own arguments.
 TRAINER: Feeds = {
     "accumulate_grad_batches": Feed("training.gradient_accumulation_steps"),
@@ -227,6 +229,17 @@ def literal(config: Config, prefix: str) -> Config:
                     continue
         entries.append(replace(entry, value=value))
     return replace(config, entries=tuple(entries))
+
+
+def moment(text: str) -> str:
+    """When validation runs by an option of a command, of which nobody knows whether 1 stands for 1.0."""
+    try:
+        number = float(text)
+    except ValueError:
+        return "auto"
+    if text.strip() == "1":
+        return "auto"
+    return str(_when(int(number) if number.is_integer() and "." not in text else number))
 
 
 def _when(value: Any) -> Any:

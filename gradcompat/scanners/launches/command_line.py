@@ -37,6 +37,7 @@ from gradcompat.terms.symbol_patterns import CALLS_KEY, settings_of_use
 
 _ACCUMULATION = Feed("training.gradient_accumulation_steps")
 _CHECKPOINTING = Feed("training.gradient_checkpointing")
+_COUNT = lazy_pattern(r"[1-9][0-9]{0,8}")
 _LORA = Feed("peft.method", {"true": "lora"}, only=True)
 # Of sd-scripts, in its own spelling of the classes; what it does not know is a class by its path.
 _OPTIMIZER_TYPES = {
@@ -54,6 +55,8 @@ SCRIPTS: Feeds = {
     "accumulate_grad_batches": _ACCUMULATION,
     "trainer.accumulate_grad_batches": _ACCUMULATION,
     "trainer.precision": lightning_cli.FEEDS["trainer.precision"],
+    "val_check_interval": lightning_cli.TRAINER["val_check_interval"],
+    "trainer.val_check_interval": lightning_cli.TRAINER["val_check_interval"],
     "training.gradient_accumulation_steps": _ACCUMULATION,
     "gradient_accumulation": _ACCUMULATION,
     "gradient_accumulation_step": _ACCUMULATION,
@@ -428,6 +431,10 @@ def _fed(
         reason = f"has more than {_LONGEST} characters"
         skipped.append(Skipped(what=quoted(name, "an option"), reason=reason, location=location))
         return []
+    if name.rpartition(".")[2] == lightning_cli.INTERVAL and isinstance(value, str):
+        if _ends_steps(value, launch):
+            return []
+        value = lightning_cli.moment(value)
     named: list[tuple[str, Setting]] = []
     for inner, one in expanded(name, list(value) if isinstance(value, tuple) else value):
         settings, unread = fed(
@@ -440,6 +447,13 @@ def _fed(
         named += [(inner, setting) for setting in settings]
         skipped += unread
     return named
+
+
+def _ends_steps(interval: str, launch: Launch) -> bool:
+    """Does a validation of Lightning's come behind whole steps of as many batches as the command says?"""
+    steps = [one.value for one in launch.arguments if one.name.rpartition(".")[2] == "accumulate_grad_batches"]
+    counts = [int(value) for value in steps if isinstance(value, str) and _COUNT.fullmatch(value)]
+    return _COUNT.fullmatch(interval) is not None and any(int(interval) % count == 0 for count in counts)
 
 
 def _is_swept(argument: Argument, launch: Launch) -> bool:

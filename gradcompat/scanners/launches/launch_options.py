@@ -8,6 +8,7 @@ from typing import Any
 from gradcompat.model.context import LaunchOption, OptionDefault, OptionTest
 from gradcompat.model.environment import Setting
 from gradcompat.scanners.code.calls import LOADER, LOADERS, known
+from gradcompat.scanners.configs.lightning_cli import INTERVAL, moment
 from gradcompat.scanners.configs.model_names import model_settings
 from gradcompat.scanners.configs.training_arguments import expanded, settled
 from gradcompat.scanners.key_mapping import fed
@@ -52,6 +53,8 @@ def settings_of_option(option: OptionDefault, given: LaunchOption) -> list[Setti
         value = bare_value(option.flags, option.switched, given.name)
     if one is None or value is None:
         return [replace(stated, location=given.location) for stated in option.stated]
+    if option.argument == INTERVAL:
+        value = moment(str(value))
     named: list[tuple[str, Setting]] = []
     for name, inner in expanded(option.argument, value):
         spelling = given.spelling if name == option.argument else None

@@ -312,6 +312,12 @@ def test_an_adapter_of_the_embeddings(module: str) -> None:
         ("model.gradient_checkpointing_enable()", "", {HOOK: False, ORDER: True}),
         ("", "model.gradient_checkpointing_enable()", {HOOK: False, ORDER: False}),
         ("if x: model.gradient_checkpointing_enable()", "", {HOOK: False, ORDER: None}),
+        (
+            "if args.gradient_checkpointing:\n    model.gradient_checkpointing_enable()",
+            "",
+            {HOOK: False, ORDER: True},
+        ),
+        ("parser = HfArgumentParser((Model, TrainingArguments))", "", {HOOK: False, ORDER: False}),
         ("model.enable_gradient_checkpointing()", "model.gradient_checkpointing_enable()", {HOOK: False, ORDER: True}),
     ],
 )
@@ -1687,8 +1693,16 @@ def test_a_mask_that_the_program_passes(line: str) -> None:
     key = "model.cross_attention_mask"
     assert [value for _, told, value in facts(f"import transformers\n{line}\n") if told == key] == [True]
     assert not [value for _, told, value in facts("import transformers\nmodel(**batch)\n") if told == key]
-    without = facts("import transformers\nmodel(pixel_values=x, aspect_ratio_ids=y)\n")
-    assert [value for _, told, value in without if told == key] == [False]
+    without = "import transformers\nmodel(input_ids=i, pixel_values=x, aspect_ratio_ids=y)\n"
+    assert [value for _, told, value in facts(without) if told == key] == [False]
+    # A call that names what it takes counts more than what a processor makes.
+    of_processor = f"{without}p = transformers.AutoProcessor.from_pretrained('m')\n"
+    assert [value for _, told, value in facts(of_processor) if told == key] == [False]
+    for other in (
+        "model.vision_model(pixel_values=x, aspect_ratio_ids=y)",
+        "model.generate(input_ids=i, aspect_ratio_ids=y)",
+    ):
+        assert not [value for _, told, value in facts(f"import transformers\n{other}\n") if told == key]
 
 
 @pytest.mark.parametrize(

@@ -587,6 +587,20 @@ def test_a_target_is_a_call_with_what_stands_beside_it(
     assert (f"{name}{call}", "configs/callbacks/ema.yaml", 2) in calls(context)
 
 
+@pytest.mark.parametrize(
+    ("written", "call"),
+    [
+        ("_partial_: true, lr: 0.1", "(lr=0.1, params=_)"),
+        ("lr: 0.1", "(lr=0.1, params=_)"),
+        ("_partial_: true, _args_: [x]", "(**_)"),
+    ],
+)
+def test_an_optimizer_gets_the_parameters_where_it_is_called(tmp_path: Path, written: str, call: str) -> None:
+    optimizer = f"optimizer: {{_target_: torch.optim.SGD, {written}}}\n"
+    context = scanned(tmp_path, {"train.yaml": _EMA.replace("callbacks: ema, ", "") + optimizer})
+    assert f"torch.optim.SGD{call}" in [line for line, _, _ in calls(context)]
+
+
 @pytest.mark.parametrize(("name", "whole"), [("lightning.pytorch.callbacks.Timer", True), ("src.models.Net", False)])
 def test_what_a_class_of_the_project_uses_is_not_seen(tmp_path: Path, name: str, whole: bool) -> None:
     context = scanned(tmp_path, {"train.yaml": f"{_EMA.replace('callbacks: ema, ', '')}model: {{_target_: {name}}}\n"})

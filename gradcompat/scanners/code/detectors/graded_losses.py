@@ -1,4 +1,5 @@
-"""Losses of Liger that a program calls for training steps alone, and never where gradients may be off.
+"""Losses of Liger that a program calls for training steps alone, and never where gradients may be off, and those of
+each token that it calls only there.
 
 A loss that the model itself calls, or a helper of both loops, may be called anywhere.
 """
@@ -16,6 +17,8 @@ FUSED = lazy_pattern(r"\bLigerFusedLinearCrossEntropy(?:Loss|Function)\b|\bliger
 _CLASS = "LigerFusedLinearCrossEntropyLoss"
 _FUNCTIONS = frozenset({"liger_fused_linear_cross_entropy", "LigerFusedLinearCrossEntropyFunction"})
 _TRAINS = "training_step"
+_JUDGE = frozenset({"validation_step", "test_step", "predict_step"})  # Lightning's, without gradients
+_REDUCTION = 4  # where the class has it
 
 
 def only_trains(names: Names) -> bool:
@@ -37,6 +40,43 @@ def only_trains(names: Names) -> bool:
             return False
         called = True
     return called
+
+
+def unreduced_judges(names: Names) -> bool | None:
+    """Is each loss of each token called only where gradients are off? None where there is none."""
+    functions = _functions(names.module.node)
+    within = {id(node): function for function, nodes in functions for node in nodes}
+    whole = [node for _, nodes in functions for node in nodes]
+    made = None
+    for function, nodes in functions:
+        targets = {
+            id(node.value): [ast.unparse(target) for target in node.targets]
+            for node in nodes
+            if isinstance(node, ast.Assign)
+        }
+        for call in (node for node in nodes if isinstance(node, ast.Call) and _is_unreduced(node)):
+            made = True
+            if _is_without_gradients(call, function, names):
+                continue
+            kept = targets.get(id(call), [])
+            # A variable of a function is called in it, that of the module or of an object anywhere.
+            around = nodes if function and all(map(str.isidentifier, kept)) else whole
+            uses = [one for one in around if isinstance(one, ast.Call) and ast.unparse(one.func) in kept]
+            if not uses or not all(_is_without_gradients(one, within.get(id(one), ""), names) for one in uses):
+                return False
+    return made
+
+
+def _is_unreduced(call: ast.Call) -> bool:
+    given = next((word.value for word in call.keywords if word.arg == "reduction"), None)
+    if given is None and last_name(call.func) == _CLASS and len(call.args) > _REDUCTION:
+        given = call.args[_REDUCTION]
+    known = last_name(call.func) == _CLASS or last_name(call.func) in _FUNCTIONS
+    return known and isinstance(given, ast.Constant) and given.value == "none"
+
+
+def _is_without_gradients(call: ast.Call, function: str, names: Names) -> bool:
+    return function in _JUDGE or is_ungraded(call, names)
 
 
 def _is_loss(call: ast.Call, objects: set[str]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
+from gradcompat.scanners.code.detectors.engined_models import Assignments
 from gradcompat.scanners.code.syntax import calls_in
 from gradcompat.scanners.code.walk import text
 from gradcompat.startup.lazy_patterns import lazy_pattern
@@ -18,6 +19,7 @@ _OPTIMIZER = lazy_pattern(r"(?:\w+\.)*optim\.[A-Z]\w*|Adam|AdamW|AdamW8bit|SGD|R
 # What bitsandbytes' GlobalOptimManager writes down for a parameter, and reads once.
 OVERRIDING = lazy_pattern(r"\boverride_config\b")
 _READING = lazy_pattern(r"(?:\w+\.)*register_parameters")
+_MOST_ENGINES = 50  # of one file; a program has a handful
 _DEEPEST = 4  # calls of functions around each other
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -25,17 +27,22 @@ _Lines = Mapping[str, int]
 
 
 def late_adapter(statements: Sequence[ast.stmt]) -> ast.Call | None:
-    """The first such call: behind the engine in its own function, or in one that calls both."""
+    """The first such call that puts one on what an engine holds: behind it in its own function, or in one that calls
+    both. Another model than the engine's may have its adapter whenever it likes.
+    """
     calls = list(_calls(statements))
-    made = [
-        _lines(call, within, calls)
-        for call, within in calls
-        if text(call.func) in ENGINES or text(call.func).endswith(".prepare")
-    ]
-    if not made:
+    engines = [one for one in calls if text(one[0].func) in ENGINES or text(one[0].func).endswith(".prepare")]
+    attaching = [one for one in calls if ATTACHING.fullmatch(text(one[0].func).rpartition(".")[2])]
+    if not engines or not attaching:
         return None
-    attaching = (one for one in calls if ATTACHING.fullmatch(text(one[0].func).rpartition(".")[2]))
-    return next((call for call, within in attaching if _follows(_lines(call, within, calls), made)), None)
+    assignments = Assignments(statements)
+    made = [(_lines(*one, calls), assignments.held(*one)) for one in engines[:_MOST_ENGINES]]
+    for call, within in attaching:
+        lines = _lines(call, within, calls)
+        for engine, held in made:
+            if _follows(lines, [engine]) and assignments.attaches_to(call, within, held, engine.get(within, 0)):
+                return call
+    return None
 
 
 def late_optimizer(statements: Sequence[ast.stmt]) -> ast.Call | None:

@@ -97,6 +97,23 @@ ADAPTER = "model = get_peft_model(model, config)\n"
         (f"def make():\n    {ENGINE}def late():\n    {ADAPTER}make()\nlate()\n", True),
         (f"def make():\n    {ENGINE}def late():\n    {ADAPTER}late()\nmake()\n", False),
         (ADAPTER, False),
+        (
+            f"reference = load()\ne = deepspeed.initialize(model=reference)\nmodel = load()\n{ADAPTER}{ENGINE}",
+            False,
+        ),
+        (f"loader = accelerator.prepare(loader)\nmodel = load()\n{ADAPTER}model = accelerator.prepare(model)\n", False),
+        (f"{ENGINE}model = load()\n{ADAPTER}", False),
+        (f"{ENGINE}other = load()\nother.load_adapter('out')", False),
+        (f"{ENGINE}plain = accelerator.unwrap_model(model)\nplain.add_adapter(config)", True),
+        (f"{ENGINE}inner = engine.module\ninner.add_adapter(config)", True),
+        (f"def late(one):\n    one.add_adapter(config)\n{ENGINE}late(engine.module)", True),
+        (f"def late(one):\n    one.add_adapter(config)\n{ENGINE}late(other)", False),
+        (f"def make(one):\n    return deepspeed.initialize(model=one)\nmodel = make(model)\n{ADAPTER}", True),
+        (
+            "class A:\n    def __init__(self):\n        self.model = accelerator.prepare(self.model)\n"
+            "class B:\n    def __init__(self):\n        self.add_module('a', layer)\n",
+            False,
+        ),
     ],
 )
 def test_an_adapter_behind_the_engine(program: str, expected: bool) -> None:
