@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradcompat.scanners.code.names import Names, Scope
-from gradcompat.scanners.code.regions import end, start
+from gradcompat.scanners.code.regions import Region, around, end, start
 from gradcompat.scanners.code.syntax import defaults_of, last_name
 
 _DEEPEST = 20
@@ -63,9 +63,26 @@ def _sources(node: ast.AST, names: Names, scope: Scope) -> Iterator[tuple[ast.AS
                     yield from _given(name, bound[1], names)
                 above = [one for one in bound[0][:_MAX_BINDINGS] if isinstance(one, ast.expr)]
                 above = sorted((one for one in above if one.lineno < node.lineno), key=lambda one: one.lineno)
+                if above:
+                    instead = _instead(node, names)
+                    above = [one for one in above if not any(region.holds(one) for region in instead)]
                 yield from ((one, bound[1]) for one in _since_certain(above, node, bound[1]))
                 grown = bound[1].grown.get(name, ())[:_MAX_BINDINGS]
                 yield from ((one, bound[1]) for one in grown if one.lineno < node.lineno)
+
+
+def _instead(node: ast.AST, names: Names) -> list[Region]:
+    """What runs in place of a node: the other branches of the choices that it stands in. A loop may run both."""
+    found = []
+    for choice in names.nodes(ast.If):
+        if not choice.orelse or not around([choice]).holds(node):
+            continue
+        ways = around(choice.body), around(choice.orelse)
+        other = [way for way, here in zip(ways, reversed(ways), strict=True) if here.holds(node)]
+        loops = (*names.nodes(ast.For), *names.nodes(ast.While)) if other else ()
+        if not any(around([loop]).holds(choice) for loop in loops):
+            found += other
+    return found
 
 
 def _since_certain(values: Sequence[ast.expr], node: ast.AST, scope: Scope) -> Sequence[ast.expr]:
