@@ -404,7 +404,9 @@ def _chooses(override: Override, groups: set[str]) -> bool:
 
 
 def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, Sequence[int]]) -> list[int]:
-    """Which of the files a context names: by the path from its own folder, or by the end of the path.
+    """Which of the files a context names: by the path from its own folder or from one above, or by the end of the path.
+
+    Commands are run in the folder that they were written for, ``bash scripts/train.sh`` in the one that has the program.
 
     Args:
         context: the one that names others.
@@ -416,7 +418,8 @@ def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, S
     for reference in context.refers_to:
         wanted = PurePosixPath(reference.replace("\\", "/"))
         alike = called.get(wanted.name, ())
-        exact = [index for index in alike if _same(contexts[index].source, here / wanted)]
+        started = ([i for i in alike if _same(contexts[i].source, above / wanted)] for above in (here, *here.parents))
+        exact = next((fitting for fitting in started if fitting), [])
         ending = [index for index in alike if is_meant(wanted, PurePosixPath(contexts[index].source))]
         # A path that fits several files names none of them for sure.
         for index in exact or (ending if len(ending) == 1 else []):
