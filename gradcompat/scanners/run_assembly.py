@@ -406,7 +406,7 @@ def _chooses(override: Override, groups: set[str]) -> bool:
 def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, Sequence[int]]) -> list[int]:
     """Which of the files a context names: by the path from its own folder or from one above, or by the end of the path.
 
-    Commands are run in the folder that they were written for, ``bash scripts/train.sh`` in the one that has the program.
+    Commands are run in the folder that they were written for, ``bash scripts/train.sh`` where the program is.
 
     Args:
         context: the one that names others.
