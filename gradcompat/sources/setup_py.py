@@ -206,18 +206,19 @@ class _Reading:
         return FilesOfRequirements(self._module, self._call)
 
     def _made_of(self, value: ast.expr, keyword: str) -> tuple[Result, ...] | None:
-        """The requirements of the file that code makes a list of; None if there is no such file."""
-        name = self._files_of_requirements.of(value)
-        if name is None:
-            return None
+        """The requirements of the files that code makes a list of; None if there are no such files."""
+        names = self._files_of_requirements.of(value)
         try:
-            found = requirements.read(read_beside(self._document, name))
+            found = [requirements.read(read_beside(self._document, name)) for name in names]
         except SourceError:
             return None
-        what = f"{quoted(keyword, 'extras_require')}: made of {reference(name)} by code"
+        if not found:
+            return None
+        files = ", ".join(map(reference, names))
+        what = f"{quoted(keyword, 'extras_require')}: made of {files} by code"
         reason = "what that adds or leaves out is not seen"
         note = Skipped(what=what, reason=reason, gap=False, location=self._at(value))
-        return (*found.packages, *found.skipped, note)
+        return (*(one for file in found for one in (*file.packages, *file.skipped)), note)
 
     def _file_read(self, node: ast.expr) -> str | None:
         """The file whose lines an expression is: ``open("a.txt").read().splitlines()``, or a comprehension over it."""
