@@ -71,9 +71,10 @@ class FilesOfRequirements:
             waiting += [(child, conditional or decides) for child in ast.iter_child_nodes(node)]
 
     def _makers(self, name: str) -> Iterator[ast.AST]:
-        """The function of that name, and the statements that bind or change what has it."""
+        """The function of that name, or the statements that bind or change what has it."""
         if name in self._functions:
             yield self._functions[name]
+            return
         for statement in self._statements:
             nodes = list(ast.walk(statement))
             self._steps += len(nodes)

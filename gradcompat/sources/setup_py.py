@@ -218,7 +218,8 @@ class _Reading:
         what = f"{quoted(keyword, 'extras_require')}: made of {files} by code"
         reason = "what that adds or leaves out is not seen"
         note = Skipped(what=what, reason=reason, gap=False, location=self._at(value))
-        return (*(one for file in found for one in (*file.packages, *file.skipped)), note)
+        packages = (one for file in found for one in file.packages)
+        return (*packages, *(one for file in found for one in file.skipped), note)
 
     def _file_read(self, node: ast.expr) -> str | None:
         """The file whose lines an expression is: ``open("a.txt").read().splitlines()``, or a comprehension over it."""

@@ -155,13 +155,14 @@ def test_a_list_of_a_file_that_is_chosen_or_not_there_is_a_gap(tmp_path: Path, t
 
 
 def test_a_list_that_a_function_makes_of_several_files(tmp_path: Path) -> None:
-    for name, line in {"requirements-base.txt": "tqdm==4.65.2", "requirements-torch.txt": "torch==2.5.1"}.items():
-        (tmp_path / name).write_text(f"{line}\n", "utf-8")
+    for name, line in {"base": "tqdm==4.65.2", "torch": "torch==2.5.1", "dev": "pytest==8.4.2"}.items():
+        (tmp_path / f"requirements-{name}.txt").write_text(f"{line}\n", "utf-8")
     (tmp_path / "setup.py").write_text(
         "def parse(name='requirements.txt'):\n    path = join(HERE, name)\n    if not os.path.exists(path):\n"
         "        return []\n    return [line.strip() for line in open(path)]\n"
         "def wanted():\n    found = []\n    found.extend(parse('requirements-base.txt'))\n"
-        "    found.extend(parse('requirements-torch.txt'))\n    return found\nsetup(install_requires=wanted())\n",
+        "    found.extend(parse('requirements-torch.txt'))\n    return found\n"
+        "tested = parse('requirements-dev.txt')\nsetup(install_requires=wanted())\n",
         "utf-8",
     )
     environment = read(read_document(tmp_path / "setup.py", "setup.py", root_of_folder(tmp_path, ".")))
