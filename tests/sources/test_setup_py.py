@@ -154,6 +154,16 @@ def test_a_list_of_a_file_that_is_chosen_or_not_there_is_a_gap(tmp_path: Path, t
     assert (environment.packages, [(one.reason, one.gap) for one in environment.skipped]) == ((), [(COMPUTED, True)])
 
 
+def test_texts_that_are_put_together() -> None:
+    environment = of(
+        'VERSION = "2.5.1"\nsetup(install_requires=[f"torch=={VERSION}", f"trl @ file://{HERE}/trl", '
+        'f"peft @ {path(HERE)}", f"numpy=={HERE}"])\n'
+    )
+    assert ranges(environment)[0] == ("torch", "2.5.1", ())
+    assert [one.name for one in environment.packages] == ["torch", "trl", "peft"]
+    assert notes(environment) == [("install_requires", COMPUTED, True, 2)]
+
+
 def test_a_list_that_a_function_makes_of_several_files(tmp_path: Path) -> None:
     for name, line in {"base": "tqdm==4.65.2", "torch": "torch==2.5.1", "dev": "pytest==8.4.2"}.items():
         (tmp_path / f"requirements-{name}.txt").write_text(f"{line}\n", "utf-8")
