@@ -34,6 +34,9 @@ _LAYOUT = frozenset(
 )
 # What wandb keeps of a run that is over, with a list of what was installed then.
 _TRACKED_RUN = lazy_pattern(r"(?:offline-)?run-\d{8}_\d{6}-\w+")
+# Where Jupyter keeps the last saved state of each file that it edits, as train-checkpoint.py of train.py.
+_SAVED_STATES = ".ipynb_checkpoints"
+_SAVED_STATE = "-checkpoint"
 _SOURCES = frozenset({"src"})  # where pip checks out what is installed with `-e git+…`
 _PYTHON_FOLDER = lazy_pattern(r"(?:python|pypy)3(?:\.\d+)?t?")
 _OF_ENVIRONMENTS = frozenset({"pyvenv.cfg", ".gitignore", "CACHEDIR.TAG", ".lock"})  # what venv and uv write beside
@@ -143,6 +146,8 @@ def _is_store(parent: str, folders: Sequence[str], names: Sequence[str]) -> bool
         return True
     if "files" in folders and _TRACKED_RUN.fullmatch(name):
         return os.path.basename(os.path.dirname(parent)) == "wandb"
+    if name == _SAVED_STATES:
+        return not folders and all(os.path.splitext(one)[0].endswith(_SAVED_STATE) for one in names)
     if name == "node_modules":
         return any(os.path.isfile(os.path.join(parent, folder, "package.json")) for folder in folders)
     return name.endswith(".egg") and "EGG-INFO" in folders

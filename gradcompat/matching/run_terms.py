@@ -29,6 +29,7 @@ from gradcompat.terms.symbol_patterns import (
     OPTIONAL_KEY,
     SYMBOLS_KEY,
     are_called,
+    given_to,
     met_by,
     name_of,
     truth_of_use,
@@ -107,6 +108,22 @@ def _of_another_strategy(key: str, view: View) -> bool:
     )
 
 
+def _uses(used: tuple[str, ...], patterns: tuple[str, ...]) -> str:
+    """What the code uses; of the first call of a name that arguments decide about, what it gives."""
+    shown: dict[str, str] = {}
+    told: set[str] = set()
+    for symbol in used:
+        name = name_of(symbol)
+        behind = symbol.removeprefix(name)
+        if behind and behind in told:
+            continue  # the options of one command line, as each of the dataclasses that a parser fills gets them
+        told.add(behind)
+        if name not in shown:
+            given = given_to(symbol, patterns) if behind else ""
+            shown[name] = f"{in_words(name) or name} {given}".rstrip()
+    return f"the code uses {joined(tuple(dict.fromkeys(shown.values())), 'and')}"
+
+
 def _symbols(term: Term, symbols: tuple[str, ...], view: View) -> Verdict:
     """A symbol is used if any of the files uses it; it is not if all that is known of them was listed."""
     stated = view.stated(SYMBOLS_KEY)
@@ -116,12 +133,10 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: View) -> Verdict:
         if truth is Truth.YES:
             met = met_by(texts(setting.value), symbols)
             used = [
-                (name_of(symbol), setting.place(index))
-                for index, symbol in enumerate(texts(setting.value))
-                if symbol in met
+                (symbol, setting.place(index)) for index, symbol in enumerate(texts(setting.value)) if symbol in met
             ]
-            shown = joined(tuple(dict.fromkeys(in_words(name) or name for name, _ in used)), "and")
-            return Verdict(Certainty.YES, f"the code uses {shown}", SYMBOLS_KEY, used[0][1])
+            text = partial(_uses, tuple(symbol for symbol, _ in used), symbols)
+            return Verdict(Certainty.YES, text, SYMBOLS_KEY, used[0][1])
     # Of functions that somebody names by hand nobody knows how they are called.
     named_alone = len(listed) == len(stated) and any(are_called(texts(one.value), symbols) for one in stated)
     if not stated or Truth.UNKNOWN in truths or named_alone:

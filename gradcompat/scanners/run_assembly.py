@@ -45,6 +45,7 @@ PROGRAMS = ("python", "notebook")
 _COMPOSED = "hydra"
 _LAUNCH_CONFIG, _CLI_CONFIG = "accelerate", "lightning-cli"
 _FRAMEWORK = "training.framework"
+_NAME = "model.name"
 _NORM, _ENGINE_NORM = "training.max_grad_norm", "deepspeed.gradient_clipping"
 _TRAINERS = frozenset({"transformers.Trainer", "trl"})
 _USUAL_NORM = 1.0
@@ -404,7 +405,9 @@ def _chooses(override: Override, groups: set[str]) -> bool:
 
 
 def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, Sequence[int]]) -> list[int]:
-    """Which of the files a context names: by the path from its own folder, or by the end of the path.
+    """Which of the files a context names: by the path from its own folder or from one above, or by the end of the path.
+
+    Commands are run in the folder that they were written for, ``bash scripts/train.sh`` where the program is.
 
     Args:
         context: the one that names others.
@@ -416,7 +419,8 @@ def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, S
     for reference in context.refers_to:
         wanted = PurePosixPath(reference.replace("\\", "/"))
         alike = called.get(wanted.name, ())
-        exact = [index for index in alike if _same(contexts[index].source, here / wanted)]
+        started = ([i for i in alike if _same(contexts[i].source, above / wanted)] for above in (here, *here.parents))
+        exact = next((fitting for fitting in started if fitting), [])
         ending = [index for index in alike if is_meant(wanted, PurePosixPath(contexts[index].source))]
         # A path that fits several files names none of them for sure.
         for index in exact or (ending if len(ending) == 1 else []):
@@ -498,6 +502,12 @@ def _with_options(members: list[Context]) -> list[Context]:
     configs = (member for member in members if member.run and member.kind not in (*PROGRAMS, _LAUNCH))
     configured = {setting.key for config in configs for setting in config.settings}
     keyed = [member for member in members if member.keys]
+    launched = {one.value for member in members if member.kind == _LAUNCH for one in _of_key(member, _NAME)}
+    headed = False
+
+    def names_model(values: Sequence[Setting]) -> bool:
+        return any(one.key == _NAME and one.value in launched for one in values)
+
     found: list[Context] = []
     for member in members:
         left, unused = _unused(member, launches, configured=bool(configured))
@@ -510,15 +520,26 @@ def _with_options(members: list[Context]) -> list[Context]:
             for stated in option.stated:
                 own = [setting for setting in values if setting.key == stated.key]
                 giving = [options for options in launches if options and given_option(option, options) is not None]
-                # The command line itself says it in words that the scanner knows, or a config of the run does.
-                told_by_all = stated.key in told and len(giving) == len(launches)
+                # The command line itself says it in words that the scanner knows, or a config of the run does. Which
+                # class the model of that name is of, the program says: AutoModelForSequenceClassification.
+                of_class = stated.key == MODEL_KEY and any(one.value for one in own) and names_model(values)
+                headed |= of_class
+                told_by_all = stated.key in told and len(giving) == len(launches) and not of_class
                 elsewhere = told_by_all if giving else stated.key in configured
                 index = settings.index(stated)
                 settings[index : index + 1] = [] if elsewhere else own
         settings = _taken(settings, member, launches)
         settings += [*parsed_calls(member.parsers, launches, keyed), *calls_of_tools(member, keyed)]
         found.append(replace(member, settings=tuple(settings), defaults=(), branches=(), optional=unused))
-    return found
+    return [_without_class(member) if headed and member.kind == _LAUNCH else member for member in found]
+
+
+def _of_key(member: Context, key: str) -> list[Setting]:
+    return [setting for setting in member.settings if setting.key == key]
+
+
+def _without_class(launch: Context) -> Context:
+    return replace(launch, settings=tuple(setting for setting in launch.settings if setting.key != MODEL_KEY))
 
 
 def _taken(
@@ -697,7 +718,7 @@ def _clipped_by_engine(settings: list[Setting]) -> list[Setting]:
 
 def _of_named_class(settings: list[Setting]) -> list[Setting]:
     """Of several classes that a program may load only the one that the name of its model settles."""
-    names = [setting.value for setting in settings if setting.key == "model.name"]
+    names = [setting.value for setting in settings if setting.key == _NAME]
     stated = {setting.value for setting in settings if setting.key == MODEL_KEY and not setting.presumed}
     settled = {architecture_of(name) if isinstance(name, str) else None for name in names}
     if len(stated) < 2 or len(settled) != 1 or None in settled or not settled < stated:

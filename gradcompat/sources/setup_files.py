@@ -1,7 +1,7 @@
-"""The file of requirements that the code of a setup.py makes a list of: by a function, a loop, an appended line.
+"""The files of requirements that the code of a setup.py makes a list of: by a function, a loop, an appended line.
 
-What the code does with the lines is not followed. It counts only if one file of requirements is named in all that makes
-the list, and under no condition but that it is there.
+What the code does with the lines is not followed. They count only if they are named in what makes the list under no
+condition but that they are there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def asks_for_file(test: ast.expr) -> bool:
 
 
 class FilesOfRequirements:
-    """Looks for the file that makes a list.
+    """Looks for the files that make a list.
 
     Args:
         module: the setup.py.
@@ -40,13 +40,18 @@ class FilesOfRequirements:
         around = [one for one in self._functions.values() if any(node is call for node in ast.walk(one))]
         statements = [*module.body, *(statement for function in around for statement in function.body)]
         self._statements = [one for one in statements if not isinstance(one, (ast.FunctionDef, ast.ClassDef))]
+        parameters = [function.args for function in self._functions.values()]
+        defaults = (default for one in parameters for default in (*one.defaults, *one.kw_defaults))
+        self._defaults = {one.value for one in defaults if isinstance(one, ast.Constant)}
         self._call = call
         self._steps = 0
 
-    def of(self, value: ast.expr) -> str | None:
-        """The only file of requirements that stands in what makes a list, if there is one."""
-        found = {text for text in self._named((value,)) if text is None or _is_file_of_requirements(text)}
-        return found.pop() if len(found) == 1 else None
+    def of(self, value: ast.expr) -> tuple[str, ...]:
+        """The files of requirements that stand in what makes a list, in their order; none where one is conditional."""
+        found = dict.fromkeys(text for text in self._named((value,)) if text is None or _is_file_of_requirements(text))
+        if len(found) > 1:  # a default gives way to what a call names
+            found = {text: None for text in found if text not in self._defaults}
+        return () if None in found else tuple(sorted(text for text in found if text is not None))
 
     def _named(self, made_by: Sequence[ast.AST]) -> Iterator[str | None]:
         """The texts in some code and in all that makes its names; None for one under a condition."""
@@ -66,9 +71,10 @@ class FilesOfRequirements:
             waiting += [(child, conditional or decides) for child in ast.iter_child_nodes(node)]
 
     def _makers(self, name: str) -> Iterator[ast.AST]:
-        """The function of that name, and the statements that bind or change what has it."""
+        """The function of that name, or the statements that bind or change what has it."""
         if name in self._functions:
             yield self._functions[name]
+            return
         for statement in self._statements:
             nodes = list(ast.walk(statement))
             self._steps += len(nodes)

@@ -24,11 +24,15 @@ from gradcompat.sources.requirement import parse_requirement
 from gradcompat.sources.setup_files import FilesOfRequirements, asks_for_file
 from gradcompat.sources.setup_tables import Tables
 from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _LONGEST = 1_000_000  # characters; Python's own parser takes a hundred times as much memory
 _KEYWORDS = {"install_requires": None, "tests_require": "tests", "extras_require": None}
 _LINES_OF = frozenset({"splitlines", "readlines", "split"})
 _READS_OF = frozenset({"read", "strip", "rstrip", "read_text", "decode"})
+_LINK = lazy_pattern(r"\s*[\w.-]+\s*(?:\[[\w\s,.-]*\])?\s*@\s*(\S*)")
+# What stands for a link, or for a part of one.
+_SOME_LINK, _SOME_PART = "file:///computed", "computed"
 MOST_STEPS = 20_000  # lists and requirements; a list may name another one twice, and that the next
 _MOST_NAMES = 100  # from a name to what it is bound to
 _PATHS = frozenset({"join", "Path", "open", "resolve", "absolute"})
@@ -173,6 +177,7 @@ class _Reading:
                 yield from self._listed(element.value, keyword, None)
                 continue
             value = self._value(element)
+            value = self._formatted(value) if isinstance(value, ast.JoinedStr) else value
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 yield from self._lines(value)
             elif isinstance(value, (ast.List, ast.Tuple)):  # lists in lists count as one
@@ -181,6 +186,20 @@ class _Reading:
                 computed.append(element)
         if computed:
             yield self._computed(keyword, computed[0], len(computed))
+
+    def _formatted(self, text: ast.JoinedStr) -> ast.expr:
+        """``f"torch=={VERSION}"``; of ``f"trl @ file://{HERE}/trl"`` the name is enough, which no link changes."""
+        parts: list[str] = []
+        for part in text.values:
+            value = self._value(part.value) if isinstance(part, ast.FormattedValue) else part
+            plain = not isinstance(part, ast.FormattedValue) or (part.conversion == -1 and part.format_spec is None)
+            if isinstance(value, ast.Constant) and isinstance(value.value, str) and plain:
+                parts.append(value.value)
+            elif (link := _LINK.match("".join(parts))) is not None:
+                parts.append(_SOME_PART if link[1] else _SOME_LINK)
+            else:
+                return text
+        return ast.copy_location(ast.Constant("".join(parts)), text)
 
     def _lines(self, text: ast.Constant) -> Iterator[Result]:
         """The requirements of a text; one in a line of its own has its column."""
@@ -206,18 +225,20 @@ class _Reading:
         return FilesOfRequirements(self._module, self._call)
 
     def _made_of(self, value: ast.expr, keyword: str) -> tuple[Result, ...] | None:
-        """The requirements of the file that code makes a list of; None if there is no such file."""
-        name = self._files_of_requirements.of(value)
-        if name is None:
-            return None
+        """The requirements of the files that code makes a list of; None if there are no such files."""
+        names = self._files_of_requirements.of(value)
         try:
-            found = requirements.read(read_beside(self._document, name))
+            found = [requirements.read(read_beside(self._document, name)) for name in names]
         except SourceError:
             return None
-        what = f"{quoted(keyword, 'extras_require')}: made of {reference(name)} by code"
+        if not found:
+            return None
+        files = ", ".join(map(reference, names))
+        what = f"{quoted(keyword, 'extras_require')}: made of {files} by code"
         reason = "what that adds or leaves out is not seen"
         note = Skipped(what=what, reason=reason, gap=False, location=self._at(value))
-        return (*found.packages, *found.skipped, note)
+        packages = (one for file in found for one in file.packages)
+        return (*packages, *(one for file in found for one in file.skipped), note)
 
     def _file_read(self, node: ast.expr) -> str | None:
         """The file whose lines an expression is: ``open("a.txt").read().splitlines()``, or a comprehension over it."""

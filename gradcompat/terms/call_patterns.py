@@ -42,6 +42,7 @@ _HIDDEN: Final = Unread("**")
 _LONGEST = 60  # letters of a condition that a sentence shows
 _TYPES = {"int": int, "float": float, "str": str, "list": list}
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {"len": len, "min": min, "max": max}
+_MOST_TOLD = 3  # arguments of one call
 _WORDS = frozenset({"given", "isinstance", "like", *_TYPES, *_FUNCTIONS})
 _ORDERS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Lt: lambda left, right: left < right,
@@ -70,6 +71,23 @@ class CallPattern:
     def truth(self, call: Call) -> Truth:
         """Do the arguments of a call of such a name say what the pattern asks for?"""
         return Truth.YES if self.condition is None else _Arguments(self, call).judged(self.condition)
+
+    def given(self, call: Call) -> str:
+        """What a call gives of the arguments that are asked for: ``with eval_steps=50 and save_steps=500``.
+
+        Of texts the name alone is told: what a program says may be a secret.
+        """
+        nodes = ast.walk(self.condition) if self.condition is not None else ()
+        asked = dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name) and node.id not in _WORDS)
+        values = {**dict(zip(self.parameters, call.positional, strict=False)), **call.named}
+        told = [
+            f"{name}={values[name]}" if values[name] is None or isinstance(values[name], (int, float)) else name
+            for name in asked
+            if name in values
+        ]
+        rest = len(told) - _MOST_TOLD
+        told = told if rest <= 0 else [*told[:_MOST_TOLD], f"{rest} more"]
+        return f"with {', '.join(told[:-1])} and {told[-1]}" if told[1:] else f"with {told[0]}" if told else ""
 
     def in_words(self) -> str:
         """What stands behind the name in a sentence: ``with workers``, ``without dtype``, ``where k > 2``."""

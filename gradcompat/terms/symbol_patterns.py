@@ -126,6 +126,21 @@ def met_by(used: tuple[str, ...], patterns: tuple[str, ...]) -> frozenset[str]:
     return matching(names, by_name).union(met)
 
 
+def given_to(call: str, patterns: tuple[str, ...]) -> str:
+    """What a call gives of the arguments that the pattern asks for which it meets; empty where none is asked for.
+
+    >>> given_to("trl.SFTConfig(save_steps=500, eval_steps=50)", ("*.SFTConfig() if save_steps > eval_steps",))
+    'with save_steps=500 and eval_steps=50'
+    """
+    from gradcompat.terms.call_patterns import read_pattern
+    from gradcompat.terms.calls import read_call
+
+    for pattern in filter(is_call, patterns):
+        if _calls_of((call,), pattern) and _truth_of_call(call, pattern) is Truth.YES:
+            return read_pattern(pattern).given(read_call(call))
+    return ""
+
+
 def are_called(names: Iterable[str], patterns: Iterable[str]) -> bool:
     """Is one of the names that of a pattern of calls?"""
     wanted = [name for pattern in filter(is_call, patterns) for name in names_of(pattern)]

@@ -46,3 +46,19 @@ def test_what_wandb_keeps_of_past_runs_is_no_part_of_the_project(tmp_path: Path,
     found = [name for _, names in files(tmp_path, lambda error: None) for name in names]
     assert found == ([] if hidden else ["requirements.txt"])
     assert [names for _, names in files(tmp_path / folder, lambda error: None)] == [["requirements.txt"]]
+
+
+@pytest.mark.parametrize(
+    ("file", "hidden"),
+    [
+        (".ipynb_checkpoints/train-checkpoint.py", True),
+        (".ipynb_checkpoints/train.py", False),
+        ("checkpoints/train-checkpoint.py", False),
+    ],
+)
+def test_the_states_that_jupyter_saved_are_no_part_of_the_project(tmp_path: Path, file: str, hidden: bool) -> None:
+    path = tmp_path / "src" / file
+    path.parent.mkdir(parents=True)
+    path.write_text("", "utf-8")
+    found = [name for _, names in files(tmp_path, lambda error: None) for name in names]
+    assert found == ([] if hidden else [path.name])

@@ -48,6 +48,12 @@ def test_a_path_that_fits_two_programs_names_none(tmp_path: Path) -> None:
     assert not any("+" in run.source for run in found.runs)
 
 
+def test_of_programs_of_one_name_the_one_of_the_nearest_folder_above_is_started(tmp_path: Path) -> None:
+    files = {"a__train_py": TRAINS, "b__train_py": TRAINS, "b__c__train_py": TRAINS}
+    found = of_folder(tmp_path, b__scripts__etth__run_sh="python -u ./train.py --seed 1\n", **files)
+    assert [run.source for run in found.runs if "+" in run.source] == ["b/scripts/etth/run.sh + b/train.py"]
+
+
 @pytest.mark.parametrize(
     ("program", "runs"),
     [

@@ -154,6 +154,34 @@ def test_a_list_of_a_file_that_is_chosen_or_not_there_is_a_gap(tmp_path: Path, t
     assert (environment.packages, [(one.reason, one.gap) for one in environment.skipped]) == ((), [(COMPUTED, True)])
 
 
+def test_texts_that_are_put_together() -> None:
+    environment = of(
+        'VERSION = "2.5.1"\nsetup(install_requires=[f"torch=={VERSION}", f"trl @ file://{HERE}/trl", '
+        'f"peft @ {path(HERE)}", f"numpy=={HERE}"])\n'
+    )
+    assert ranges(environment)[0] == ("torch", "2.5.1", ())
+    assert [one.name for one in environment.packages] == ["torch", "trl", "peft"]
+    assert notes(environment) == [("install_requires", COMPUTED, True, 2)]
+
+
+def test_a_list_that_a_function_makes_of_several_files(tmp_path: Path) -> None:
+    for name, line in {"base": "tqdm==4.65.2", "torch": "torch==2.5.1", "dev": "pytest==8.4.2"}.items():
+        (tmp_path / f"requirements-{name}.txt").write_text(f"{line}\n", "utf-8")
+    (tmp_path / "setup.py").write_text(
+        "def parse(name='requirements.txt'):\n    path = join(HERE, name)\n    if not os.path.exists(path):\n"
+        "        return []\n    return [line.strip() for line in open(path)]\n"
+        "def wanted():\n    found = []\n    found.extend(parse('requirements-base.txt'))\n"
+        "    found.extend(parse('requirements-torch.txt'))\n    return found\n"
+        "tested = parse('requirements-dev.txt')\nsetup(install_requires=wanted())\n",
+        "utf-8",
+    )
+    environment = read(read_document(tmp_path / "setup.py", "setup.py", root_of_folder(tmp_path, ".")))
+    assert ranges(environment) == [("tqdm", "4.65.2", ()), ("torch", "2.5.1", ())]
+    assert [(one.what, one.gap) for one in environment.skipped] == [
+        ("install_requires: made of requirements-base.txt, requirements-torch.txt by code", False)
+    ]
+
+
 TABLE = """\
 _deps = [
     "torch==2.6.0",

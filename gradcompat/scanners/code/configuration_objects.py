@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from gradcompat.scanners.code.names import Changes, Names, Scope, Source
-from gradcompat.scanners.code.syntax import defaults_of, last_name
+from gradcompat.scanners.code.syntax import defaults_of, last_name, nodes_in
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _DEEPEST = 8
@@ -489,10 +489,18 @@ def returned(call: ast.Call, names: Names, scope: Scope) -> Source | None:
     defined = names.definition(call.func, scope)
     if defined is None or not isinstance(defined[1], ast.FunctionDef) or defined[1].decorator_list:
         return None
-    returns = [one for one in ast.walk(defined[1]) if isinstance(one, ast.Return)]
-    if len(returns) != 1 or returns[0] not in defined[1].body or returns[0].value is None:
+    known = defined[0].returns
+    if defined[1] not in known:
+        known[defined[1]] = _only_return(defined[1])
+    value = known[defined[1]]
+    return None if value is None else Source(value, defined[0], defined[0].scopes[defined[1]], None)
+
+
+def _only_return(function: ast.FunctionDef) -> ast.expr | None:
+    found = [one for one in function.body if isinstance(one, ast.Return)]
+    if len(found) != 1 or sum(isinstance(one, ast.Return) for one in nodes_in(function)) > 1:
         return None
-    return Source(returns[0].value, defined[0], defined[0].scopes[defined[1]], None)
+    return found[0].value
 
 
 def handed(node: ast.AST, inside: Scope, call: ast.Call, names: Names) -> ast.expr | None:

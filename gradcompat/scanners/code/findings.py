@@ -10,7 +10,7 @@ from gradcompat.formats.document import Document
 from gradcompat.model.context import ConfigLookup, DataclassParser, OptionBranch, OptionDefault, OptionFile, OptionTest
 from gradcompat.model.environment import Location, Setting, SettingValue, Skipped
 from gradcompat.scanners.code.alike_branches import Alternative, is_arguments
-from gradcompat.scanners.code.arguments import Argument, Place, arguments, keys_of, said, unread_options
+from gradcompat.scanners.code.arguments import Argument, Place, arguments, is_sometimes, keys_of, said, unread_options
 from gradcompat.scanners.code.calls import Known
 from gradcompat.scanners.code.config_lookups import lookup
 from gradcompat.scanners.code.dataclass_parsers import ParsedInput
@@ -23,7 +23,6 @@ from gradcompat.scanners.code.regions import ALWAYS, Ways, either, ways_to
 from gradcompat.scanners.code.version_questions import regions
 from gradcompat.scanners.code.walk import Step, taken
 from gradcompat.scanners.configs import training_arguments
-from gradcompat.scanners.key_mapping import Feed
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 
 # The content of a message, among what is mentioned.
@@ -31,6 +30,9 @@ PICTURE: Final = "content that is an image"
 COMPLETIONS: Final = "samples of a prompt and its completion"
 
 _Told = TypeVar("_Told")
+
+
+_OF_TRAINER = Known(frozenset(), training_arguments.FEEDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +333,7 @@ class Findings:
             if name is not None and options[id(argument)] is None
         ]
         given = [argument for argument, _ in read if options[id(argument)] is None]
-        given = [argument for argument in given if not self._is_said(known, argument)]
+        given = [argument for argument in given if not self._is_said(step.scope, known, argument)]
         if tool and not step.branch:
             given = [argument for argument in given if not self._looked_up(step.scope, known, argument, tool)]
         settings, skipped = said(known, given, self.names, step.scope, self.place, branch=step.branch)
@@ -355,13 +357,19 @@ class Findings:
             variable_option(argument.given, self.names, step.scope) if argument.value is UNKNOWN else None
         )
 
-    def _is_said(self, known: Known, argument: Argument) -> bool:
-        """Is it a field of the Trainer's arguments, passed on to what means the same by it? Its value stands there."""
-        match argument.given:
-            case ast.Attribute(value=ast.Name(id="training_args"), attr=name) if name not in self.options:
-                feed = training_arguments.FEEDS.get(name)
+    def _is_said(self, scope: Scope, known: Known, argument: Argument) -> bool:
+        """Is it a field of the Trainer's arguments, passed on to what means the same by it? Its value stands there.
+
+        So it does where it is passed on if there is any: TRL's trainers fill the options of
+        ``prepare_model_for_kbit_training`` so.
+        """
+        given = argument.given
+        match given.body if isinstance(given, ast.IfExp) and is_sometimes(given) else given:
+            case ast.Attribute(value=ast.Name() as owner, attr=name) if name not in self.options:
+                if owner.id != "training_args" and not any(map(is_arguments, self.names.type_of(owner, scope))):
+                    return False
                 keys = keys_of(known, argument.name)
-                return known.framework is None and isinstance(feed, Feed) and keys == [feed.key]
+                return known.framework is None and bool(keys) and keys == keys_of(_OF_TRAINER, name)
         return False
 
     def _looked_up(self, scope: Scope, known: Known, argument: Argument, tool: str) -> bool:

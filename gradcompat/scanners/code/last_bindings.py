@@ -32,6 +32,25 @@ def since_certain(values: Sequence[ast.expr], node: ast.AST, owner: ast.AST) -> 
     return ()
 
 
+def without_other_branches(values: Sequence[ast.expr], node: ast.AST, owner: ast.AST) -> list[ast.expr]:
+    """What a name is bound to, but in branches that run in place of its use; in a loop, one may run before the other.
+
+    Args:
+        values: expressions that the name is bound to.
+        node: where the name is used.
+        owner: the module, function or class that binds the name.
+    """
+    others = []
+    for statements, place in _path(node, owner) if values else ():
+        statement = statements[place]
+        if isinstance(statement, _LOOPS):
+            break
+        if isinstance(statement, ast.If) and statement.orelse:
+            taken, other = around(statement.body), around(statement.orelse)
+            others += [other] if taken.holds(node) else [taken] if other.holds(node) else []
+    return [value for value in values if not any(region.holds(value) for region in others)]
+
+
 def last_bindings(values: Sequence[ast.expr], node: ast.AST, owner: ast.AST) -> Sequence[ast.expr]:
     """What a name stands for at a use: all that it is bound to since a statement that each way to the use passes.
 
@@ -43,7 +62,7 @@ def last_bindings(values: Sequence[ast.expr], node: ast.AST, owner: ast.AST) -> 
     Returns:
         None of the values where no statement is certain, or a loop leads back to the use from a later one.
     """
-    ordered = sorted(values, key=start)
+    ordered = sorted(without_other_branches(values, node, owner), key=start)
     above = [value for value in ordered if end(value) <= start(node)]
     since = since_certain(above, node, owner)
     if not since:

@@ -23,6 +23,7 @@ from gradcompat.formats.document import Document, read_document
 from gradcompat.model.environment import Location
 from gradcompat.scanners.code.configuration_objects import ProgramNames
 from gradcompat.scanners.code.findings import Findings
+from gradcompat.scanners.code.lazy_attachments import attached
 from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.syntax import parse, places_in
 from gradcompat.scanners.code.uses import ModuleUses
@@ -119,6 +120,7 @@ class Project:
         self._modules: dict[str, Module | SourceError] = {}
         self._places: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._packages: dict[str, tuple[str, ...]] = {}
+        self._passed_on: dict[str, frozenset[str]] = {}
         self._files: dict[str, bool] = {}
         self._copies: dict[tuple[str, str], bool] = {}
         self._folders: dict[tuple[str, bool], tuple[str, ...]] = {}
@@ -136,7 +138,20 @@ class Project:
         key = (folder, name)
         if key not in self._places:
             self._places[key] = self._find(name, folder, program=importer not in self._modules)
-        return self._places[key]
+        found = self._places[key]
+        return found if found is None or found[1] else self._hidden(found[0], importer)
+
+    def _hidden(self, file: str, importer: str) -> tuple[str, str]:
+        """A module, or what hides it in its package: with ``from .train import train`` there, that is the function."""
+        package = os.path.join(os.path.dirname(file), "__init__.py")
+        if package in (file, importer) or not self._is_module(package):
+            return file, ""
+        name = os.path.basename(file).removesuffix(".py")
+        if package not in self._passed_on:
+            module = self.module(package)
+            tree = None if isinstance(module, SourceError) else module.tree
+            self._passed_on[package] = frozenset(_of_their_module(tree)) if tree is not None else frozenset()
+        return file, name if name in self._passed_on[package] else ""
 
     def _find(self, name: str, folder: str, *, program: bool) -> tuple[str, str] | None:
         bare = name.lstrip(".")
@@ -244,6 +259,7 @@ class Project:
             try:
                 document = read_document(Path(file), self.label(file), self.root)
                 tree = parse(document.text, document.path)
+                tree.body += attached(tree)
                 names = ProgramNames(tree, Links(self, file), imported=True)
                 self._modules[file] = Module(file, document, tree, names)
                 self.following.left += len(document.text) // _CHARACTERS_EACH
@@ -315,6 +331,13 @@ def project_of(document: Document) -> tuple[Project, str] | None:
         if inside:
             shared["project"] = project
     return project, os.path.join(here, document.file.name)
+
+
+def _of_their_module(package: ast.Module) -> Iterator[str]:
+    """What a package takes from the module of the same name."""
+    for statement in package.body:
+        if isinstance(statement, ast.ImportFrom) and statement.level == 1:
+            yield from (one.name for one in statement.names if one.name == statement.module and one.asname is None)
 
 
 def _declared(folder: str) -> tuple[frozenset[str], frozenset[str]]:

@@ -136,7 +136,8 @@ def named(found: Findings, step: Step, argument: Argument, task: str | None, *, 
     place = found.place(argument.node)
     stated = tuple(Setting(key=key, value=None, location=place, spelling=argument.spelling) for key in keys)
     found.settings += stated
-    option = found.options.get(is_option(argument.given, found.names, step.scope) or "")
+    name = is_option(argument.given, found.names, step.scope) or ""
+    option = found.options.get(name)
     option = option or named_option(argument.given, found.names, step.scope)
     option = option or variable_option(argument.given, found.names, step.scope)
     if option is not None:
@@ -156,3 +157,8 @@ def named(found: Findings, step: Step, argument: Argument, task: str | None, *, 
         found.lookups.append(
             ConfigLookup(path=path, tool="", argument=argument.name, stated=stated, loads=True, task=task)
         )
+    elif name and name not in found.changed:  # of a dataclass of another package, or of a parser that stands elsewhere
+        given = OptionDefault(
+            flags=(name,), tool="", argument=argument.name, stated=stated, default=stated, loads=True, task=task
+        )
+        found.defaults.append(given)

@@ -183,6 +183,7 @@ class Names:
         self.rewritten = False
         self.commands: dict[ast.AST, Mapping[str, Any]] = {}  # functions whose parameters are options, with these
         self.parses: dict[ast.AST, bool] = {}  # functions, and whether they return what a parser has parsed
+        self.returns: dict[ast.AST, ast.expr | None] = {}  # functions, and what they return on their only way out
         self.changes: Changes | None = None  # what it sets; None until somebody asks
         self.has: dict[Callable[[str], object], bool] = {}  # what was looked for in its text
         self.regions: tuple[Region, ...] | None = None  # what some releases alone reach; None until somebody asks

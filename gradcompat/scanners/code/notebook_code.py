@@ -48,6 +48,7 @@ def scan(document: Document) -> Context:
     lines: list[Location] = []  # of each line of the program, where it stands in the notebook
     program: list[ast.stmt] = []
     skipped: list[Skipped] = []
+    texts: list[str] = []
     length = 0
     for number, (keys, pieces) in enumerate(cells):
         if number == MAX_CELLS:
@@ -60,6 +61,7 @@ def scan(document: Document) -> Context:
             reason = f"the cells before it have {syntax.MAX_CHARACTERS // 2**10} KiB"
             skipped.append(Skipped(what="a cell", reason=reason, location=places.of(*keys)))
             break
+        texts.append(text)
         first = len(lines)
         lines += lines_of(pieces, keys, places)
         try:
@@ -75,7 +77,9 @@ def scan(document: Document) -> Context:
         line = getattr(node, "lineno", None)
         return lines[line - 1] if line is not None and line <= len(lines) else Location(path=document.path)
 
-    found = python_code.context(document, "notebook", ast.Module(body=program, type_ignores=[]), place)
+    # What its cells print, and pictures, are no part of the program, and may be most of the file.
+    code = replace(document, text="\n".join(texts))
+    found = python_code.context(code, "notebook", ast.Module(body=program, type_ignores=[]), place)
     return replace(found, skipped=(*skipped, *found.skipped), unset=found.unset if not skipped else ())
 
 

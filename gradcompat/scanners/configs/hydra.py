@@ -100,6 +100,7 @@ FEEDS: Feeds = {
 }
 
 _SWITCHES = {"TrainingArguments.bf16": "bf16", "TrainingArguments.fp16": "fp16"}
+_OF_MODEL = "model."
 _LIGHTNING = ("lightning.", "pytorch_lightning.")
 # What derives from TrainingArguments.
 _ARGUMENTS = frozenset(
@@ -145,13 +146,17 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
         return Context(source=document.path, kind="hydra", settings=tuple(settings), run=False, skipped=tuple(skipped))
     classes = (mapping.text("_target_") for _, mapping in _mappings(composed.merged.top))
     makes = tuple(dict.fromkeys(name for name in classes if name is not None))
+    # A model that is loaded is no training, as in a config of what generates pictures.
+    loads_alone = not primary and all(setting.key.startswith((_OF_MODEL, "code.")) for setting in settings)
     if not composed.read:
-        return replace(run_of(config, "hydra", settings, skipped, refers_to=files), makes=makes)
+        told = run_of(config, "hydra", settings, skipped, refers_to=files)
+        return replace(told, run=not loads_alone, makes=makes)
     here = PurePosixPath(document.path).parent
     groups = tuple(sorted((here / group).as_posix() for group in composed.groups))
     told = run_of(config, "hydra", settings, skipped)
     return replace(
         told,
+        run=not loads_alone,
         makes=makes,
         values=tuple(islice(_looked_up(composed), _MOST_VALUES)),
         composed=Composed(

@@ -170,6 +170,7 @@ FEEDS: Feeds = {
     ),
     "lora_target_modules": Feed("peft.all_linear", {"all-linear": True}, only=True),
     "lora_dropout": Feed("peft.dropout"),
+    "lora_task_type": Feed("peft.task_type"),
     "lora_modules_to_save": Feed("peft.modules_to_save", given=True),
     "lora_target_parameters": Feed("peft.target_parameters", given=True),
     "load_in_8bit": BITS_8,

@@ -72,6 +72,14 @@ def method(text: str) -> str:
         model = model.to("cuda")
         model.use()
         """,
+        """
+        if adapters:
+            model = get_peft_model(AutoModel.from_pretrained("a"), config)
+            if large:
+                model.use()
+        else:
+            model = AutoModel.from_pretrained("a")
+        """,
     ],
 )
 def test_what_comes_before_a_certain_statement_is_lost(text: str) -> None:

@@ -263,6 +263,30 @@ Trainer("m", args).train()
 """
 
 
+@pytest.mark.parametrize(
+    "package",
+    [
+        "from .train import train\n",
+        "import lazy_loader as lazy\n"
+        "__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={'train': ['train']})\n",
+    ],
+    ids=["imported", "attached when somebody asks"],
+)
+def test_a_function_that_its_package_puts_before_the_module_of_its_name(tmp_path: Path, package: str) -> None:
+    context = scanned(
+        tmp_path,
+        {
+            "pyproject.toml": "[project]\nname = 'cells'\n",
+            "src/cells/__init__.py": package,
+            "src/cells/train.py": f"{TRAIN}def train(file):\n"
+            "    Trainer(args=TrainingArguments('out', seed=7)).train()\n",
+            "train.py": "from cells import train\ntrain(__file__)\n",
+        },
+    )
+    assert context.run
+    assert told(context)["training.seed"] == [("src/cells/train.py", 3, 7)]
+
+
 def test_a_dataclass_of_arguments_that_stands_in_another_module(tmp_path: Path) -> None:
     context = scanned(tmp_path, {"train.py": PARSED, "arguments.py": ARGUMENTS})
     (run,) = join([context])

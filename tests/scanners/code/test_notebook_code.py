@@ -14,6 +14,7 @@ from gradcompat.model.environment import Setting
 from gradcompat.scanners.code.notebook_code import FEEDS, scan
 from gradcompat.scanners.code.python_code import FEEDS as PYTHON_FEEDS
 from gradcompat.scanners.registry import candidates
+from gradcompat.terms.comparison import texts
 
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -118,3 +119,17 @@ def test_a_hostile_cell_does_not_hide_the_others() -> None:
 def test_recognised_and_documented() -> None:
     assert [one.kind for one in candidates("a.ipynb", text_of("x"))] == ["notebook"]
     assert FEEDS is PYTHON_FEEDS
+
+
+def test_what_stands_beside_the_code_is_no_part_of_the_program() -> None:
+    code = (
+        "from peft import PeftModel\nfrom trl import SFTTrainer\nbase = load()\n"
+        "SFTTrainer(model=PeftModel.from_pretrained(base, 'adapter')).train()\n"
+    )
+    cells = [
+        {"cell_type": "markdown", "source": "Adapters have requires_grad unless they are frozen."},
+        {"cell_type": "code", "source": code, "outputs": [{"output_type": "stream", "text": "requires_grad=True"}]},
+    ]
+    context = scan(Document("x.ipynb", json.dumps({"cells": cells, "nbformat": 4})))
+    symbols = {name for one in context.settings if one.key == "code.symbols" for name in texts(one.value)}
+    assert "trl.SFTTrainer.frozen_adapter" in symbols

@@ -267,6 +267,40 @@ def test_the_model_comes_from_an_option_whichever_branch_loads_it(
     assert {value for *_, value in values(MODEL, script, key="model.architecture")} == {classes}
 
 
+@pytest.mark.parametrize(
+    "parsed",
+    [
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--model_name_or_path')\n"
+        "args = parser.parse_args()\n",
+        "from transformers import HfArgumentParser\nfrom trl import ModelConfig, RewardConfig\n"
+        "config, args = HfArgumentParser((RewardConfig, ModelConfig)).parse_args_into_dataclasses()\n",
+    ],
+    ids=["argparse", "a dataclass of TRL's"],
+)
+@pytest.mark.parametrize("task", ["SequenceClassification", "CausalLM"])
+def test_the_program_says_which_class_the_model_is_of_that_a_launch_names(parsed: str, task: str) -> None:
+    program = (
+        f"{parsed}from transformers import AutoModelFor{task}, Trainer\n"
+        f"model = AutoModelFor{task}.from_pretrained(args.model_name_or_path)\nTrainer(model).train()\n"
+    )
+    script = "python train.py --model_name_or_path Qwen/Qwen2.5-1.5B\n"
+    assert {value for *_, value in values(program, script, key="model.architecture")} == {(f"Qwen2For{task}",)}
+    assert {value for *_, value in values(program, script, key="model.name")} == {"Qwen/Qwen2.5-1.5B"}
+
+
+def test_the_class_of_another_model_than_the_one_that_a_launch_names_is_not_its_own() -> None:
+    program = (
+        "from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, HfArgumentParser\n"
+        "from trl import ModelConfig, RLOOConfig, RLOOTrainer\n"
+        "config, args = HfArgumentParser((RLOOConfig, ModelConfig)).parse_args_into_dataclasses()\n"
+        "policy = AutoModelForCausalLM.from_pretrained(args.model_name_or_path)\n"
+        "reward = AutoModelForSequenceClassification.from_pretrained(config.reward_model_path)\n"
+        "RLOOTrainer(config, tok, policy, policy, reward, data()).train()\n"
+    )
+    script = "python train.py --model_name_or_path Qwen/Qwen2.5-1.5B --reward_model_path google/gemma-2b\n"
+    assert {value for *_, value in values(program, script, key="model.architecture")} == {("Qwen2ForCausalLM",)}
+
+
 def test_two_branches_that_load_two_models_tell_both() -> None:
     program = (
         "import sys\nfrom transformers import AutoModelForCausalLM, Trainer\n"

@@ -364,6 +364,26 @@ def test_what_the_arguments_of_the_trainer_say_is_not_said_twice() -> None:
 
 
 @pytest.mark.parametrize(
+    "passed",
+    [
+        "prepare_model_for_kbit_training(model, gradient_checkpointing_kwargs=args.gradient_checkpointing_kwargs)",
+        "prepare_model_for_kbit_training(model, **options)",
+    ],
+)
+@pytest.mark.parametrize(("kind", "said"), [("RewardConfig", True), ("Options", False)])
+def test_arguments_of_a_trainer_that_a_function_passes_on_are_said_where_they_are_made(
+    passed: str, kind: str, said: bool
+) -> None:
+    program = (
+        "from peft import prepare_model_for_kbit_training\nfrom trl import RewardConfig\nfrom mine import Options\n"
+        f"def wrap(model, args: {kind}):\n    options = {{}}\n    if args.gradient_checkpointing_kwargs is not None:\n"
+        '        options["gradient_checkpointing_kwargs"] = args.gradient_checkpointing_kwargs\n'
+        f"    return {passed}\n"
+    )
+    assert ("training.use_reentrant" in {name for _, name, _ in facts(program)}) is not said
+
+
+@pytest.mark.parametrize(
     ("arguments", "takes"),
     [
         ("self, batch, batch_idx", True),

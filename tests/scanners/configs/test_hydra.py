@@ -8,7 +8,8 @@ import pytest
 
 import gradcompat
 from gradcompat.errors import Malformed
-from gradcompat.formats.document import Document
+from gradcompat.files.root import root_of_folder
+from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context
 from gradcompat.scanners.configs import hydra
 from tests.scanners.scanned import Line, fixture, stated
@@ -83,6 +84,16 @@ def test_aliases_are_read_once() -> None:
 def test_what_is_not_hydras_is_refused(text: str) -> None:
     with pytest.raises(Malformed):
         hydra.scan(Document("a.yaml", text))
+
+
+@pytest.mark.parametrize(("beside", "runs"), [("", False), ("optimizer: {_target_: torch.optim.AdamW}\n", True)])
+def test_a_config_that_loads_a_model_alone_is_no_run(tmp_path: Path, beside: str, runs: bool) -> None:
+    text = (
+        f"vae:\n  _target_: diffusers.AutoencoderKL.from_pretrained\n  pretrained_model_name_or_path: any/vae\n{beside}"
+    )
+    assert hydra.scan(Document("infer.yaml", text)).run is runs
+    (tmp_path / "infer.yaml").write_text(text, "utf-8")
+    assert hydra.scan(read_document(tmp_path / "infer.yaml", "infer.yaml", root_of_folder(tmp_path, "."))).run is runs
 
 
 def test_a_program_that_imports_hydra_alone_and_builds_its_trainer_from_the_config(tmp_path: Path) -> None:
