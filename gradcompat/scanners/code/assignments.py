@@ -18,6 +18,7 @@ from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.named_definitions import is_named
 from gradcompat.scanners.code.names import UNKNOWN
 from gradcompat.scanners.code.padding_tokens import is_of_evaluation, padded
+from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import Step, text
 from gradcompat.scanners.launches.environment_variables import VARIABLES, said_by
 from gradcompat.startup.lazy_dataclasses import replace
@@ -44,6 +45,8 @@ _REFUSES_COUNT = "transformers.Trainer.compute_loss.without_num_items_in_batch"
 # A training_step with no place for that count, which the Trainer hands over by position since 4.46.
 _STEP_WITHOUT_COUNT = "transformers.Trainer.training_step.without_num_items_in_batch"
 _STEP = ("self", "model", "inputs")
+# One that takes the mean of a micro-batch to accelerate, which has divided nothing for the Trainer since 4.46.2.
+_UNDIVIDED_STEP = "transformers.Trainer.training_step.undivided"
 # Methods of the Trainer in whose own code a defect is; who writes one of his own does not have it.
 _DEFECTIVE = (
     *("compute_loss", "prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps", "_get_eval_sampler"),
@@ -477,11 +480,30 @@ def _losing_uses(found: Findings, trainer: ast.ClassDef) -> list[ast.AST]:
 def _own_step(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
     """A `training_step` that does not ask the Trainer's: how its loss is divided is its own matter."""
     for statement in trainer.body:
-        if _overrides(statement, "training_step") and _without_count(statement):
+        if not _overrides(statement, "training_step"):
+            continue
+        if _without_count(statement):
             found.symbol(_STEP_WITHOUT_COUNT, statement)
+        elif _is_undivided(statement):
+            found.symbol(_UNDIVIDED_STEP, statement)
     method = _steps_itself(trainer)
     if method is not None:
         found.state(step, "training.own_step", True, at=method)
+
+
+def _is_undivided(method: ast.FunctionDef) -> bool:
+    """Does its loss go to ``self.accelerator.backward`` without a division, but that of what it returns?"""
+    returned = {id(node) for one in nodes_in(method) if isinstance(one, ast.Return) for node in nodes_in(one)}
+    backward = False
+    for node in nodes_in(method):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="backward", value=ast.Attribute(attr="accelerator"))):
+                backward = True
+            case ast.Attribute(attr="training_step") | ast.Name(id="num_items_in_batch", ctx=ast.Load()):
+                return False
+            case ast.BinOp(op=ast.Div()) | ast.AugAssign(op=ast.Div()) if id(node) not in returned:
+                return False
+    return backward
 
 
 def _own_schedule(found: Findings, trainer: ast.ClassDef) -> None:

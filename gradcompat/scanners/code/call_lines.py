@@ -28,6 +28,7 @@ _WORD = lazy_pattern(r"[^\s'\"\\]{1,80}")
 SECRET = lazy_pattern(r"token|secret|passw|key|auth|credential", re.IGNORECASE)
 _FLAG = lazy_pattern(r"\w{1,60}", re.ASCII)
 _MOST = 12  # values of a list or a mapping
+_MOST_NUMBERS = 1000
 _LARGEST = 10**18
 _NO_OPTIONS: Mapping[str, Option] = MappingProxyType({})
 # Of a name that begins with a dot this is the first part: the project's own.
@@ -98,7 +99,7 @@ class _Given:
                 if self._names.resolve(called, self._scope) == ("torch.device",):
                     node = device  # which is as good as the device itself
         value = self._names.literal(node, self._scope)
-        if _is_simple(value) or (isinstance(value, list) and len(value) <= _MOST and all(map(_is_simple, value))):
+        if _is_simple(value) or _is_short(value):
             return cast("Value", value)
         if isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) <= _MOST:
             return [self.value(one, depth + 1) for one in node.elts]
@@ -135,6 +136,14 @@ class _Given:
         # Of two calls in the arguments nobody knows whether they return the same.
         expression = ast.dump(node) if isinstance(node, (ast.Name, ast.Attribute)) else str(len(self._unread))
         return Unread(self._unread.setdefault(expression, f"_{len(self._unread) + 1}"))
+
+
+def _is_short(value: object) -> bool:
+    """Is it a list of a few simple values, or of numbers, as those that choose episodes?"""
+    if not isinstance(value, list):
+        return False
+    most = _MOST_NUMBERS if all(isinstance(one, int) for one in value) else _MOST
+    return len(value) <= most and all(map(_is_simple, value))
 
 
 def _is_simple(value: object) -> bool:

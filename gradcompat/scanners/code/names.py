@@ -842,6 +842,14 @@ class Names:
                 texts = [self._text(part, scope, depth + 1) for part in parts]
                 whole = "".join(text for text in texts if text is not None)
                 return whole if None not in texts and len(whole) <= _LONGEST else UNKNOWN
+            case ast.Call(
+                func=ast.Name(id="list"),
+                args=[ast.Call(func=ast.Name(id="range"), args=given, keywords=[])],
+                keywords=[],
+            ):
+                values = [self.literal(one, scope, depth + 1) for one in given]
+                own = any(self.bindings(name, scope) is not None for name in ("list", "range"))
+                return UNKNOWN if own else _counted(values)
             case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if name in CONVERTING:
                 values = [self.literal(one, scope, depth + 1) for one in given]
                 return converted(name, values) if self.bindings(name, scope) is None else UNKNOWN
@@ -974,6 +982,15 @@ def converted(function: str, values: list[Any]) -> Any:
     except (TypeError, ValueError, OverflowError):
         return UNKNOWN
     return value if not isinstance(value, float) or isfinite(value) else UNKNOWN
+
+
+def _counted(bounds: list[Any]) -> Any:
+    """The numbers of ``list(range(20, 200))``."""
+    try:
+        numbers = range(*bounds)
+        return list(numbers) if len(numbers) <= _MAX_ELEMENTS else UNKNOWN
+    except (TypeError, ValueError, OverflowError):
+        return UNKNOWN
 
 
 def _size(values: list[Any]) -> int:

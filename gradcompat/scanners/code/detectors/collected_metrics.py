@@ -15,6 +15,11 @@ _COMPOUND = (ast.If, ast.With, ast.Try, ast.For, ast.While)
 # Their one state has the same name, and behind one value it is the same number.
 _EXTREMES = frozenset({"MinMetric", "MaxMetric", "SumMetric"})
 _DETECTION = "MeanAveragePrecision"
+# Their states have the same names, and the first of them is equal: both count wrong words, and BLEU counts the same
+# lengths for each order.
+_WORD_ERRORS = frozenset({"WordErrorRate", "MatchErrorRate"})
+_BLEU = frozenset({"BLEUScore", "SacreBLEUScore"})
+_USUAL_ORDER = 4
 
 
 def ways_of_computing(call: ast.Call, names: Names) -> Iterator[str]:
@@ -49,8 +54,9 @@ def ways_of_computing(call: ast.Call, names: Names) -> Iterator[str]:
 def ways_of_holding(call: ast.Call, names: Names, scope: Scope) -> Iterator[str]:
     """Which metrics stand side by side in a collection that is made here.
 
-    ``extremes`` holds two of the least, the greatest and the sum of its values, and is updated without being called;
-    ``same_results`` holds two whose results have the same names, and is computed as a whole.
+    ``extremes`` holds two of the least, the greatest and the sum of its values, ``word_errors`` both rates of wrong
+    words, ``bleu_orders`` BLEU up to different orders, and each is updated without being called; ``same_results`` holds
+    two whose results have the same names, and is computed as a whole.
     """
     if _is_own(call, names, scope):
         return
@@ -65,8 +71,43 @@ def ways_of_holding(call: ast.Call, names: Names, scope: Scope) -> Iterator[str]
     groups = argument_of(call, "compute_groups")
     shared = groups is None or names.literal(groups, scope) is True
     updated = (_method(one, name) == "update" for one in calls for name in held)
-    if len(_EXTREMES & set(kinds)) > 1 and shared and any(updated):
+    if not shared or not any(updated):
+        return
+    if len(_EXTREMES & set(kinds)) > 1:
         yield "extremes"
+    if set(kinds) >= _WORD_ERRORS:
+        yield "word_errors"
+    orders = {order for value in values for order in _bleu_order(value, names, inner)}
+    if any(len({order for kind, order in orders if kind == one}) > 1 for one in _BLEU) or _is_bleu_of_each(
+        call, names, scope
+    ):
+        yield "bleu_orders"
+
+
+def _bleu_order(value: ast.expr, names: Names, scope: Scope) -> Iterator[tuple[str, int]]:
+    """The class of a BLEU score, and up to which order it counts."""
+    kinds = [kind.rpartition(".")[2] for kind in _kind(value, names, scope)]
+    if isinstance(value, ast.Name) and (bound := names.bound_once(value.id, scope)) is not None:
+        value, scope = bound
+    if not isinstance(value, ast.Call) or _BLEU.isdisjoint(kinds):
+        return
+    order = argument_of(value, "n_gram", 0)
+    known = _USUAL_ORDER if order is None else names.literal(order, scope)
+    if isinstance(known, int):
+        yield kinds[0], known
+
+
+def _is_bleu_of_each(call: ast.Call, names: Names, scope: Scope) -> bool:
+    """Is it made of ``BLEUScore(n) for n in …``?"""
+    match argument_of(call, "metrics", 0):
+        case (
+            ast.DictComp(value=ast.Call() as made, generators=[ast.comprehension(target=ast.Name(id=each))])
+            | ast.ListComp(elt=ast.Call() as made, generators=[ast.comprehension(target=ast.Name(id=each))])
+        ):
+            order = argument_of(made, "n_gram", 0)
+            known = any(kind.rpartition(".")[2] in _BLEU for kind in _kind(made, names, scope))
+            return known and isinstance(order, ast.Name) and order.id == each
+    return False
 
 
 def _metrics(call: ast.Call, names: Names, scope: Scope) -> tuple[bool, Sequence[ast.expr], Scope]:

@@ -31,7 +31,7 @@ def made_half(call: ast.Call, names: Names, scope: Scope) -> str | None:
     if any(map(makes_model, made)):
         return dtype
     modules = [one for one in behind if _makes_module(one, names, scope)]
-    return dtype if any(_is_prepared(call, one, names) for one in modules) else None
+    return dtype if any(_is_trained(call, one, names) for one in modules) else None
 
 
 def _makes_module(call: ast.Call, names: Names, scope: Scope) -> bool:
@@ -40,14 +40,24 @@ def _makes_module(call: ast.Call, names: Names, scope: Scope) -> bool:
     return not called.isdisjoint(_MODULES)
 
 
-def _is_prepared(halved: ast.Call, module: ast.Call, names: Names) -> bool:
-    """Does an accelerator get that module afterwards? Others may be frozen parts of what is trained."""
+def _is_trained(halved: ast.Call, module: ast.Call, names: Names) -> bool:
+    """Does an accelerator or an optimizer get that module afterwards? Others may be frozen parts of what is trained."""
     for node in names.nodes(ast.Call):
+        if start(halved) >= start(node):
+            continue
+        within = names.scope_of(node)
         match node:
-            case ast.Call(func=ast.Attribute(attr="prepare", value=owner), args=args) if start(halved) < start(node):
-                within = names.scope_of(node)
-                if "accelerate.Accelerator" in names.type_of(owner, within):
-                    behind = (one for given in args for one in calls_behind(given, names, within))
-                    if any(one is halved or one is module for one in behind):
-                        return True
+            case ast.Call(func=ast.Attribute(attr="prepare", value=owner), args=args) if (
+                "accelerate.Accelerator" in names.type_of(owner, within)
+            ):
+                trained: list[ast.expr] = args
+            case ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters", value=owner), args=[]), *_]) if any(
+                name.startswith("torch.optim.") for name in names.resolve(node.func, within)
+            ):
+                trained = [owner]
+            case _:
+                continue
+        behind = (one for given in trained for one in calls_behind(given, names, within))
+        if any(one is halved or one is module for one in behind):
+            return True
     return False
