@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 import gradcompat
+from gradcompat.model.finding import Finding
 
 PUSH = "from datasets import load_dataset\nd = load_dataset('json')\nd.push_to_hub('me/d', num_shards=2, num_proc=8)\n"
 
@@ -51,3 +53,53 @@ def test_what_a_scanner_has_found_is_said_in_words(tmp_path: Path) -> None:
     (found,) = gradcompat.check(tmp_path, only=["GC-0386"]).findings
     taken = " and ".join(assumption.sentence for assumption in found.finding.assumed)
     assert "the program with a data loader over streams that are drawn from by probabilities is run" in taken
+
+
+TRAIN = """
+from transformers import AutoModel, Trainer, TrainingArguments
+Trainer(model=AutoModel.from_pretrained("a/b"), args=TrainingArguments("out"), train_dataset=data).train()
+"""
+MERGE = """
+from peft import PeftModel
+from transformers import AutoModel
+
+def main():
+    model = PeftModel.from_pretrained(AutoModel.from_pretrained("a/b"), "out/a", adapter_name="a")
+    model.load_adapter("out/b", adapter_name="b")
+    model.add_weighted_adapter(["a", "b"], [0.7, 0.3], adapter_name="merged")
+"""
+MAIN = '\nif __name__ == "__main__":\n    main()\n'
+
+
+def beside_a_training(
+    folder: Path, program: str, only: str, assume: Literal["usual", "none"] = "usual"
+) -> list[Finding]:
+    listed = "torch==2.9.1\ntransformers==4.57.6\npeft==0.20.0\naccelerate==1.12.0\n"
+    (folder / "requirements.txt").write_text(listed, "utf-8")
+    (folder / "train.py").write_text(TRAIN, "utf-8")
+    (folder / "merge.py").write_text(program, "utf-8")
+    found = gradcompat.check(folder, only=[only], assume=assume).findings
+    return [one.finding for one in found if one.finding.status != "dormant"]
+
+
+def test_beside_a_training_the_line_of_the_call_is_told(tmp_path: Path) -> None:
+    (found,) = beside_a_training(tmp_path, MERGE + MAIN, "GC-1086")
+    assert found.status == "affected"
+    assert not found.contexts
+    places = [one.location for one in found.assumed if "add_weighted_adapter" in one.sentence]
+    assert [(Path(place.path).name, place.line) for place in places if place is not None] == [("merge.py", 8)]
+
+
+@pytest.mark.parametrize(
+    ("program", "record"),
+    [
+        (MERGE, "GC-1086"),  # which others import, and nobody here
+        ("import torch\nprint(torch.load('a.pt'))\n", "GC-0060"),  # a note
+    ],
+)
+def test_beside_a_training_nothing_else_is(tmp_path: Path, program: str, record: str) -> None:
+    assert [one for one in beside_a_training(tmp_path, program, record) if not one.contexts] == []
+
+
+def test_what_is_presumed_is_not_told_where_nothing_may_be(tmp_path: Path) -> None:
+    assert beside_a_training(tmp_path, MERGE + MAIN, "GC-1086", "none") == []
