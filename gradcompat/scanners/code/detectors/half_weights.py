@@ -11,7 +11,8 @@ from gradcompat.scanners.code.regions import start
 
 _DTYPES = {("torch.float16",): "float16", ("torch.half",): "float16", ("torch.bfloat16",): "bfloat16"}
 _METHODS = {"half": "float16", "bfloat16": "bfloat16"}
-_MODULES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.Sequential"})
+_MODULES = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.Sequential", "torch.nn.Linear"})
+_ZOOS = ("torchvision.models.", "timm.create_model")
 
 
 def made_half(call: ast.Call, names: Names, scope: Scope) -> str | None:
@@ -35,9 +36,9 @@ def made_half(call: ast.Call, names: Names, scope: Scope) -> str | None:
 
 
 def _makes_module(call: ast.Call, names: Names, scope: Scope) -> bool:
-    """Does it make ``nn.Sequential(…)``, or a module of the program?"""
+    """Does it make ``nn.Sequential(…)``, ``resnet18(…)`` of torchvision, or a module of the program?"""
     called = {*names.resolve(call.func, scope), *names.bases(call.func, scope)}
-    return not called.isdisjoint(_MODULES)
+    return not called.isdisjoint(_MODULES) or any(name.startswith(_ZOOS) for name in called)
 
 
 def _is_trained(halved: ast.Call, module: ast.Call, names: Names) -> bool:

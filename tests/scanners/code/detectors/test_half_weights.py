@@ -49,6 +49,10 @@ PREPARED = "model, optimizer = accelerator.prepare(model, optimizer)"
     ("lines", "expected"),
     [
         (f"model = nn.Sequential(nn.Linear(2, 2)).to(torch.bfloat16)\n{PREPARED}", "bfloat16"),
+        (f"model = nn.Linear(2, 2).to('cpu', torch.bfloat16)\n{PREPARED}", "bfloat16"),
+        (f"import torchvision\nmodel = torchvision.models.resnet18(num_classes=2).half()\n{PREPARED}", "float16"),
+        (f"from timm import create_model\nmodel = create_model('vit_tiny')\nmodel.bfloat16()\n{PREPARED}", "bfloat16"),
+        (f"import torchvision\nteacher = torchvision.models.resnet50().half()\nmodel = Tagger()\n{PREPARED}", None),
         (f"model = Tagger()\nmodel.half()\n{PREPARED}", "float16"),
         (f"model = Tagger()\nmodel = model.to(torch.bfloat16)\n{PREPARED}", "bfloat16"),
         (f"model = Tagger()\n{PREPARED}\nmodel.to(torch.bfloat16)", None),
