@@ -6,6 +6,8 @@ import ast
 
 from gradcompat.scanners.code.call_lines import call_lines
 from gradcompat.scanners.code.detectors.late_loading import is_loaded_late
+from gradcompat.scanners.code.detectors.metric_usages import SYMBOL as BETWEEN_RESETS
+from gradcompat.scanners.code.detectors.metric_usages import is_computed_between_resets
 from gradcompat.scanners.code.detectors.named_optimizers import made_by_name
 from gradcompat.scanners.code.detectors.skipped_loaders import TOLD_EPOCH, tells_epoch
 from gradcompat.scanners.code.detectors.stream_order import manners_of_stream
@@ -131,6 +133,8 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
         found.symbol(TOLD_EPOCH, call)
     if has_tensor_rate(call, called, found.names, step.scope):
         found.symbol(TENSOR_RATE, call)
+    if is_computed_between_resets(call, called, found.names, step.scope):
+        found.symbol(BETWEEN_RESETS, call)
     for name in called or method:
         read_hard_negatives(found, step, call, name)
         _kept_or_taken(found, step, call, name)
