@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 
 from gradcompat.scanners.code.call_lines import call_lines
+from gradcompat.scanners.code.detectors.epoch_saves import SYMBOL as BETWEEN_EPOCHS
+from gradcompat.scanners.code.detectors.epoch_saves import saves_between_epochs
 from gradcompat.scanners.code.detectors.late_loading import is_loaded_late
 from gradcompat.scanners.code.detectors.metric_usages import SYMBOL as BETWEEN_RESETS
 from gradcompat.scanners.code.detectors.metric_usages import is_computed_between_resets
@@ -150,6 +152,8 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
             found.symbol("load_checkpoint.after_training", call)
         if name.rpartition(".")[2] == "load_adapter" and is_loaded_late(call, found.names):
             found.symbol("load_adapter.after_training", call)
+        if name.rpartition(".")[2] == "save_state" and saves_between_epochs(found.names):
+            found.symbol(BETWEEN_EPOCHS, call)
         if name in _DCP and _loads_no_optimizer(call, found.names, step.scope):
             found.symbol(f"{name}.no_optimizer", call)
         for word in manners_of_stream(call, name, found.names, step.scope):
