@@ -37,6 +37,8 @@ _IN_WORDS = {
     "convert_to_float8_training.then_frozen": "weights that are frozen behind the conversion",
     "parallel_cross_entropy.averaged": "losses of tokens that are only averaged",
     "compile.of_blocks": "blocks that are compiled one by one",
+    "save_state.between_epochs": "a state that is saved between epochs alone",
+    "Metric.between_resets": "a metric that is computed between its resets",
     "Optimizer.tensor_lr": "a tensor as the learning rate",
     "Sampler.set_epoch": "a sampler with set_epoch",
     "Transformer.padded": "texts that are padded (unpad_inputs = False)",

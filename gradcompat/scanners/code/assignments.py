@@ -16,7 +16,7 @@ from gradcompat.scanners.code.detectors.lent_state import is_put_back
 from gradcompat.scanners.code.detectors.own_compilation import runs_model
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.named_definitions import is_named
-from gradcompat.scanners.code.names import UNKNOWN
+from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.padding_tokens import is_of_evaluation, padded
 from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.walk import Step, text
@@ -46,6 +46,8 @@ _REFUSES_COUNT = "transformers.Trainer.compute_loss.without_num_items_in_batch"
 _STEP_WITHOUT_COUNT = "transformers.Trainer.training_step.without_num_items_in_batch"
 _STEP = ("self", "model", "inputs")
 # One that takes the mean of a micro-batch to accelerate, which has divided nothing for the Trainer since 4.46.2.
+# Trainers of TRL whose compute_loss divides by the steps of accumulation.
+_DIVIDES_ITS_LOSS = lazy_pattern(r"^(?:trl|unsloth)\..*(?:GRPO|GSPO|PAPO)\w*Trainer$")
 _UNDIVIDED_STEP = "transformers.Trainer.training_step.undivided"
 # Methods of the Trainer in whose own code a defect is; who writes one of his own does not have it.
 _DEFECTIVE = (
@@ -484,7 +486,7 @@ def _own_step(found: Findings, step: Step, trainer: ast.ClassDef) -> None:
             continue
         if _without_count(statement):
             found.symbol(_STEP_WITHOUT_COUNT, statement)
-        elif _is_undivided(statement):
+        elif _is_undivided(statement) and not _divides_elsewhere(trainer, statement, found.names, step.scope):
             found.symbol(_UNDIVIDED_STEP, statement)
     method = _steps_itself(trainer)
     if method is not None:
@@ -499,11 +501,34 @@ def _is_undivided(method: ast.FunctionDef) -> bool:
         match node:
             case ast.Call(func=ast.Attribute(attr="backward", value=ast.Attribute(attr="accelerator"))):
                 backward = True
+            case ast.Call(func=ast.Attribute(attr="compute_loss")) if _hands_all_on(node):
+                return False  # the count among them
             case ast.Attribute(attr="training_step") | ast.Name(id="num_items_in_batch", ctx=ast.Load()):
                 return False
-            case ast.BinOp(op=ast.Div()) | ast.AugAssign(op=ast.Div()) if id(node) not in returned:
+            case (
+                ast.BinOp(op=ast.Div())
+                | ast.AugAssign(op=ast.Div())
+                | ast.Call(func=ast.Attribute(attr="div" | "div_" | "divide" | "true_divide"))
+            ) if id(node) not in returned:
                 return False
     return backward
+
+
+def _hands_all_on(call: ast.Call) -> bool:
+    """``self.compute_loss(model, inputs, *args, **kwargs)``."""
+    return any(isinstance(one, ast.Starred) for one in call.args) or any(word.arg is None for word in call.keywords)
+
+
+def _divides_elsewhere(trainer: ast.ClassDef, method: ast.FunctionDef, names: Names, scope: Scope) -> bool:
+    """Is the loss that a step asks for one of GRPO's, which divides, or divided in another method of the class?"""
+    if any(_DIVIDES_ITS_LOSS.search(name) for base in trainer.bases for name in names.resolve(base, scope)):
+        return True
+    return any(
+        isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(node.op, ast.Div) and "accum" in ast.unparse(node)
+        for other in trainer.body
+        if other is not method
+        for node in nodes_in(other)
+    )
 
 
 def _own_schedule(found: Findings, trainer: ast.ClassDef) -> None:

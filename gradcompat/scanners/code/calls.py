@@ -339,6 +339,10 @@ KNOWN: dict[str, tuple[Known, ...]] = {
             ("function", "args", "num_processes"),
         ),
     ),
+    # ignite
+    "Parallel": (
+        Known(frozenset({"ignite"}), {"nproc_per_node": Feed("distributed.processes")}, ("backend", "nproc_per_node")),
+    ),
     "TorchDynamoPlugin": (
         Known(
             _ACCELERATE,

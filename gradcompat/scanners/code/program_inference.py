@@ -45,6 +45,8 @@ _TRAINER_OF_OTHERS = lazy_pattern(
 )
 # TRL's before 0.12 takes the steps that the program's own loop asks for.
 _TAKES_STEPS = lazy_pattern(r"(?:trl|unsloth)\.(?:\w+\.)*PPOTrainer\.step")
+# The step of ignite that a program does not write out.
+_SUPERVISED = lazy_pattern(r"ignite\.engine\.create_supervised_trainer")
 # What is made the padding token, and where that is the first one of the vocabulary.
 _PADDING = lazy_pattern(r"\bpad_token(?:_id)?[\"']?\s*(?:=(?!=)|:)[^\n]*")
 _ZERO = lazy_pattern(r"pad_token_id\s*=\s*0\s*(?:#.*)?")
@@ -193,6 +195,9 @@ def _driven(found: Findings, end: Step) -> None:
             found.drivers.setdefault("torch", found.place(_first(end, {"backward"})))
     if "step" in found.mentioned and any(map(_TAKES_STEPS.fullmatch, found.symbols)):
         found.trains = True
+    if "run" in found.mentioned and any(map(_SUPERVISED.fullmatch, found.symbols)):
+        found.trains = True
+        found.drivers.setdefault("torch", found.place(_first(end, {"run"})))
     if "train_batch" in found.mentioned and "deepspeed" in found.imported and not found.drivers:
         found.trains = True  # a pipeline takes whole steps
         found.drivers["torch"] = found.place(_first(end, {"train_batch"}))

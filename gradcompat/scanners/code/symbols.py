@@ -5,7 +5,11 @@ from __future__ import annotations
 import ast
 
 from gradcompat.scanners.code.call_lines import call_lines
+from gradcompat.scanners.code.detectors.epoch_saves import SYMBOL as BETWEEN_EPOCHS
+from gradcompat.scanners.code.detectors.epoch_saves import saves_between_epochs
 from gradcompat.scanners.code.detectors.late_loading import is_loaded_late
+from gradcompat.scanners.code.detectors.metric_usages import SYMBOL as BETWEEN_RESETS
+from gradcompat.scanners.code.detectors.metric_usages import is_computed_between_resets
 from gradcompat.scanners.code.detectors.named_optimizers import made_by_name
 from gradcompat.scanners.code.detectors.skipped_loaders import TOLD_EPOCH, tells_epoch
 from gradcompat.scanners.code.detectors.stream_order import manners_of_stream
@@ -131,6 +135,8 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
         found.symbol(TOLD_EPOCH, call)
     if has_tensor_rate(call, called, found.names, step.scope):
         found.symbol(TENSOR_RATE, call)
+    if is_computed_between_resets(call, called, found.names, step.scope):
+        found.symbol(BETWEEN_RESETS, call)
     for name in called or method:
         read_hard_negatives(found, step, call, name)
         _kept_or_taken(found, step, call, name)
@@ -146,6 +152,8 @@ def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
             found.symbol("load_checkpoint.after_training", call)
         if name.rpartition(".")[2] == "load_adapter" and is_loaded_late(call, found.names):
             found.symbol("load_adapter.after_training", call)
+        if name.rpartition(".")[2] == "save_state" and saves_between_epochs(found.names):
+            found.symbol(BETWEEN_EPOCHS, call)
         if name in _DCP and _loads_no_optimizer(call, found.names, step.scope):
             found.symbol(f"{name}.no_optimizer", call)
         for word in manners_of_stream(call, name, found.names, step.scope):
