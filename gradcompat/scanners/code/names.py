@@ -50,6 +50,7 @@ PARSING = frozenset({"parse_args", "parse_known_args", "parse_args_into_dataclas
 _DTYPES = {"torch.float": "float32", "torch.half": "float16", "torch.double": "float64"}
 _NUMBERS = frozenset({"float", "bfloat", "int", "uint", "half", "double"})  # names of dtypes, without their bits
 _ENUMERATING = frozenset({"torch", "transformers", "trl", "peft", "accelerate", "lightning", "pytorch_lightning"})
+_OF_BINDING = 2  # steps from a name through `data.map(…)` to the name in it
 _WRAPPERS = ("DataParallel", "FullyShardedDataParallel")
 _MAX_ALIASES = 8
 _MAX_BINDINGS = 20
@@ -708,7 +709,8 @@ class Names:
         if node not in self._types_at:
             self._types_at[node] = ()
             last = last_bindings(values[:_MAX_BINDINGS], node, owner.node)
-            kinds = {self.type_of(one, owner, depth) for one in last}
+            # Each is further above, so that this ends uncounted: `data = data.map(…)` may stand there many times.
+            kinds = {self.type_of(one, owner, max(depth - _OF_BINDING, 0)) for one in last}
             kinds = {kind for kind in kinds if kind and not any(map(_is_wrapper, kind))}
             self._types_at[node] = kinds.pop() if len(kinds) == 1 else ()
         return self._types_at[node]

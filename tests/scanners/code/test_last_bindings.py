@@ -148,6 +148,13 @@ def test_what_a_value_is_made_of_is_what_the_name_was_before() -> None:
     assert method(text) == "peft.PeftModel.use"
 
 
+def test_a_name_may_be_made_of_itself_many_times() -> None:
+    again = "".join(f"model = model.to('cuda:{number}')\n" for number in range(15))
+    assert method(
+        f"model = AutoModel.from_pretrained('a')\nmodel = get_peft_model(model, c)\n{again}model.use()\n"
+    ) == ("peft.PeftModel.use")
+
+
 def test_a_method_of_the_projects_own_class_is_none_of_a_library() -> None:
     own = """
     class Zoo:
