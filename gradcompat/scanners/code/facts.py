@@ -43,7 +43,7 @@ from gradcompat.scanners.code.sample_contents import (
     read_ending,
     read_visual_content,
 )
-from gradcompat.scanners.code.symbols import read_bare_method, read_name, read_symbols
+from gradcompat.scanners.code.symbols import method_of_unknown, read_bare_method, read_name, read_symbols
 from gradcompat.scanners.code.walk import Step, text, walk
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
@@ -164,8 +164,9 @@ def _gathered(
                     found.symbol(f"{part}.after_training", node)
             read_name(found, step, node)
         elif isinstance(node, ast.Call):
-            read_symbols(found, step, node)
-            read_bare_method(found, step, node)
+            method = method_of_unknown(node.func, found.names, step.scope)
+            read_symbols(found, step, node, method)
+            read_bare_method(found, step, node, method)
             if end is not None and end.function is step.function and stands_after(end.node, node):
                 _evaluated(found, step, node)
             if non_persistent(found, step, node):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradcompat.scanners.code.last_bindings import since_certain, without_other_branches
+from gradcompat.scanners.code.last_bindings import reaching
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.syntax import defaults_of, last_name
 
@@ -64,8 +64,7 @@ def _sources(node: ast.AST, names: Names, scope: Scope) -> Iterator[tuple[ast.AS
                 above = [one for one in bound[0][:_MAX_BINDINGS] if isinstance(one, ast.expr)]
                 above = sorted((one for one in above if one.lineno < node.lineno), key=lambda one: one.lineno)
                 # In `model = wrap(model)` the name stands for what it was before.
-                above = without_other_branches(above, node, bound[1].node)
-                yield from ((one, bound[1]) for one in since_certain(above, node, bound[1].node) or above)
+                yield from ((one, bound[1]) for one in reaching(above, node, bound[1].node))
                 grown = bound[1].grown.get(name, ())[:_MAX_BINDINGS]
                 yield from ((one, bound[1]) for one in grown if one.lineno < node.lineno)
 

@@ -84,20 +84,21 @@ def _is_of_loss(node: ast.Attribute) -> bool:
     return False
 
 
-def _method_of_unknown(function: ast.expr, names: Names, scope: Scope) -> tuple[str, ...]:
+def method_of_unknown(function: ast.expr, names: Names, scope: Scope) -> tuple[str, ...]:
     """The name of a method of an object that may be anything but a text, a list and the like, or the project's own."""
     if not isinstance(function, ast.Attribute) or function.attr in _COMMON or names.resolve(function, scope):
         return ()
     return () if is_own_method(function, names, scope) else (function.attr,)
 
 
-def read_bare_method(found: Findings, step: Step, call: ast.Call) -> None:
+def read_bare_method(found: Findings, step: Step, call: ast.Call, method: tuple[str, ...]) -> None:
     """``model.register_buffer(…)``, whatever the model is; ``getattr(torch.nn, "RReLU")``.
 
-    With a default, ``getattr(torchaudio, "info", None)``, it is asked whether the name is there.
+    With a default, ``getattr(torchaudio, "info", None)``, it is asked whether the name is there. ``method`` is that of
+    :func:`method_of_unknown`.
     """
-    for method in _method_of_unknown(call.func, found.names, step.scope):
-        found.symbol(method, call.func)
+    for name in method:
+        found.symbol(name, call.func)
     match call.func:
         case ast.Name(id=name) if found.names.resolve(call.func, step.scope) == (name,):
             found.symbol(name, call.func)  # from a cell that is not here
@@ -108,14 +109,16 @@ def read_bare_method(found: Findings, step: Step, call: ast.Call) -> None:
                         found.symbol(f"{name}.{attribute}", call)
 
 
-def read_symbols(found: Findings, step: Step, call: ast.Call) -> None:
-    """``interleave_datasets(parts, stopping_strategy="…")``: what a call is told, for the patterns of records."""
+def read_symbols(found: Findings, step: Step, call: ast.Call, method: tuple[str, ...]) -> None:
+    """``interleave_datasets(parts, stopping_strategy="…")``: what a call is told, for the patterns of records.
+
+    ``method`` is that of :func:`method_of_unknown`.
+    """
     for manner in (manner_of_count, manner_of_trimming):
         of_template = manner(call, found.names, step.scope)
         if of_template is not None:
             found.symbol(".".join(of_template), call)
     called = found.names.resolve(call.func, step.scope)
-    method = _method_of_unknown(call.func, found.names, step.scope)
     made = called or _called_object(found, step, call) or method
     told, of_base = call, None if made else called_base(call, found.names, step.scope)
     if of_base is not None:

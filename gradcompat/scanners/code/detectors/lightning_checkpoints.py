@@ -57,9 +57,9 @@ def keeps_objects(modules: Sequence[Sequence[ast.stmt]], imported: Collection[st
     return any(_saves_objects(node, nodes, own, configured=configured) for node in classes)
 
 
-def first_read(modules: Sequence[Sequence[ast.stmt]]) -> ast.Call | None:
+def first_read(statements: Sequence[ast.stmt]) -> ast.Call | None:
     """The first load of a whole checkpoint that does not say how it is to be read."""
-    calls = [node for module in modules for node in nodes_in(*module) if isinstance(node, ast.Call)]
+    calls = [node for node in nodes_in(*statements) if isinstance(node, ast.Call)]
     kept = not any(_keeps_none(call) for call in calls)
     return next((call for call in calls if _loads(call) or (kept and _takes_best(call))), None)
 

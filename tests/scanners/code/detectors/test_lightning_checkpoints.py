@@ -63,4 +63,4 @@ def test_what_is_kept(parameters: str, given: str, call: str, expected: bool) ->
     ],
 )
 def test_what_reads_a_checkpoint(text: str, expected: bool) -> None:
-    assert (first_read([ast.parse(text).body]) is not None) is expected
+    assert (first_read(ast.parse(text).body) is not None) is expected
