@@ -690,10 +690,8 @@ class Names:
                 made.append(head)
         if made or depth >= _MAX_ALIASES:
             return tuple(made)
-        # What else a function returns is mostly wrapped on its way; tables and streams stay what they are.
         source = self.returned(call, scope)
-        kinds = () if source is None else source.names.type_of(source.node, source.scope, depth + 1)
-        return tuple(kind for kind in kinds if kind.startswith("datasets."))
+        return () if source is None else source.names.type_of(source.node, source.scope, depth + 1)
 
     def _since_bound(
         self, node: ast.Name, bindings: list[Binding], owner: Scope, scope: Scope, depth: int
