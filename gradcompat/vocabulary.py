@@ -258,6 +258,7 @@ KEYS: dict[str, Key] = {
     "code.symbols": Key("list", "functions and classes that the training code uses: transformers.Adafactor"),
     "code.calls": Key("list", "their calls, with the arguments that can be read: torch.load(_1, weights_only=True)"),
     "code.guarded": Key("list", "those of them that the code takes only where it catches that they are not there"),
+    "code.imported": Key("list", "those of them that the code imports, and uses only where options ask for it"),
     "environment.use_tf": Key(
         "bool", "transformers may take TensorFlow: neither USE_TF nor USE_TORCH speaks against it"
     ),

@@ -15,7 +15,7 @@ from gradcompat.model.issue import Combination, Issue
 from gradcompat.presumptions.replaced import METHOD_KEY, OWN_STEP_KEY
 from gradcompat.terms.class_facts import MODEL_KEY
 from gradcompat.terms.symbol_patterns import LIBRARIES_KEY, OPTIONAL_KEY
-from gradcompat.terms.term_keys import GUARDED_KEY, key_of
+from gradcompat.terms.term_keys import GUARDED_KEY, IMPORTED_KEY, key_of
 
 
 def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int]]:
@@ -23,8 +23,8 @@ def alike(runs: Sequence[Environment], issues: Iterable[Issue]) -> list[list[int
     if len(runs) == 1:
         return [[0]]
     terms = (term for issue in issues for combination in issue.affected for term in combination.terms)
-    # What stands for the strategy decides about the settings of every other one; four keys no term asks for.
-    unasked = {STRATEGY_KEY, OWN_STEP_KEY, METHOD_KEY, GUARDED_KEY, LIBRARIES_KEY, OPTIONAL_KEY}
+    # What stands for the strategy decides about the settings of every other one; five keys no term asks for.
+    unasked = {STRATEGY_KEY, OWN_STEP_KEY, METHOD_KEY, GUARDED_KEY, IMPORTED_KEY, LIBRARIES_KEY, OPTIONAL_KEY}
     keys = {*unasked, *(key for term in terms if (key := key_of(term)) is not None)}
     groups: dict[object, list[int]] = {}
     for index, run in enumerate(runs):

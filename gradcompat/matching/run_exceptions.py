@@ -23,8 +23,9 @@ from gradcompat.presumptions.replaced import (
 )
 from gradcompat.requirements.versions import ALL
 from gradcompat.terms.class_facts import MODEL_KEY
-from gradcompat.terms.symbol_patterns import met_by, name_of, truth_of_use
-from gradcompat.terms.term_keys import GUARDED_KEY, key_of
+from gradcompat.terms.comparison import texts
+from gradcompat.terms.symbol_patterns import OPTIONAL_KEY, met_by, name_of, truth_of_use
+from gradcompat.terms.term_keys import GUARDED_KEY, IMPORTED_KEY, key_of
 from gradcompat.truth import Certainty, Truth
 
 IMPORT = "import"  # the category of what keeps packages from being imported together
@@ -36,6 +37,7 @@ def exceptions_of(combination: Combination, issue: Issue, view: View) -> Iterato
     yield from _own_step(combination, issue, view)
     yield from _of_logits(combination, view)
     yield from _guarded(combination, issue, view)
+    yield from _imported_alone(combination, issue, view)
 
 
 def _replaced(combination: Combination, issue: Issue, view: View) -> Iterator[Verdict]:
@@ -99,3 +101,22 @@ def _guarded(combination: Combination, issue: Issue, view: View) -> Iterator[Ver
             name = name_of(next(symbol for symbol in caught if symbol in met))
             verdict = Verdict(Certainty.OPEN, f"the code cannot do without {name}", GUARDED_KEY)
             yield with_presumption(verdict, view.presumer.of_guarded(name))
+
+
+def _imported_alone(combination: Combination, issue: Issue, view: View) -> Iterator[Verdict]:
+    """What the code imports and uses only where options ask for it, unless the import is what fails."""
+    if IMPORT in issue.categories:
+        return
+    imported, used = view.imported_uses
+    for term in combination.terms:
+        if not isinstance(term, SymbolTerm) or not imported or truth_of_use(used, term.symbols) is not Truth.NO:
+            continue
+        met = met_by(imported, term.symbols)
+        if not met:
+            continue
+        by_options = {name for setting in view.settings.get(OPTIONAL_KEY, ()) for name in texts(setting.value)}
+        if by_options.isdisjoint(met):  # the command is known
+            yield Verdict(Certainty.NO, "the code imports it alone", IMPORTED_KEY)
+            continue
+        verdict = Verdict(Certainty.OPEN, f"the code uses {min(met)}", IMPORTED_KEY)
+        yield verdict if view.presumer is None else with_presumption(verdict, view.presumer.of_optional(term))

@@ -18,7 +18,7 @@ from gradcompat.presumptions.release_age import too_new
 from gradcompat.presumptions.replaced import REPLACED
 from gradcompat.terms.comparison import texts
 from gradcompat.terms.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, name_of
-from gradcompat.terms.term_keys import GUARDED_KEY
+from gradcompat.terms.term_keys import GUARDED_KEY, IMPORTED_KEY
 
 if TYPE_CHECKING:
     from gradcompat.model.release_question import ReleaseQuestion
@@ -103,6 +103,14 @@ class View:
         guarded = tuple(name for setting in self.stated(GUARDED_KEY) for name in texts(setting.value))
         stated = [*self.stated(SYMBOLS_KEY), *self.stated(CALLS_KEY)] if guarded else []
         return _by_guard(tuple(symbol for setting in stated for symbol in texts(setting.value)), guarded)
+
+    @cached_property
+    def imported_uses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The names that the code imports and does not use, and what it uses."""
+        imported = tuple(name for setting in self.stated(IMPORTED_KEY) for name in texts(setting.value))
+        stated = [*self.stated(SYMBOLS_KEY), *self.stated(CALLS_KEY)] if imported else []
+        used = tuple(symbol for setting in stated for symbol in texts(setting.value) if symbol not in imported)
+        return imported, used
 
     def stated(self, key: str) -> list[Setting]:
         """What states the fact; what is only presumed is none."""

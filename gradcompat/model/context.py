@@ -184,11 +184,13 @@ class OptionalUse:
         use: the full name, or the call as a line.
         tests: what has to hold in each place.
         location: the first place.
+        imported: its import stands before them, and takes the name whatever the options say.
     """
 
     use: str
     tests: tuple[OptionTest, ...]
     location: Location
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -327,6 +327,13 @@ class Presumer:
         """A name that the code can do without."""
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"{name} where nothing catches that it is missing")
 
+    def of_optional(self, term: SymbolTerm) -> Presumed:
+        """What the program uses only where options are given, though it may import it without."""
+        option = self._code.option_for(term.symbols)
+        return Presumed(
+            certainty=Certainty.PRESUMED_NO, feature=f"the option {option}", condition=f"your code uses {_symbol(term)}"
+        )
+
     def of_unlisted(self, term: PackageTerm) -> Presumed:
         """A package that an open list does not name."""
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=_FEATURES.get(term.name, term.name))
@@ -373,11 +380,8 @@ class Presumer:
                 condition=f"your code uses {shown}",
                 location=place,
             )
-        option = self._code.option_for(symbols)
-        if option:
-            return Presumed(
-                certainty=Certainty.PRESUMED_NO, feature=f"the option {option}", condition=f"your code uses {shown}"
-            )
+        if self._code.option_for(symbols):
+            return self.of_optional(term)
         if self._code.unread:
             return self._of_unread_symbols(symbols, shown)
         if not self._settings.get(CALLS_KEY) and are_called(self._code.taken, symbols):

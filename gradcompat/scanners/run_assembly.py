@@ -35,6 +35,7 @@ from gradcompat.scanners.named_files import is_meant
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 from gradcompat.terms.class_facts import MODEL_KEY
 from gradcompat.terms.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, name_of, truth_of_use
+from gradcompat.terms.term_keys import IMPORTED_KEY
 from gradcompat.truth import Truth
 
 # Files that are read again to compose configs as command lines say, for one environment.
@@ -511,8 +512,10 @@ def _with_options(members: list[Context]) -> list[Context]:
     found: list[Context] = []
     for member in members:
         left, unused = _unused(member, launches, configured=bool(configured))
-        gone = left | {one.use for one in unused}  # as the program writes them
+        # As the program writes them. A name that is imported all the same is known by its import alone.
+        gone = {one.use for one in (*left, *unused) if not one.imported}
         settings = [with_launches(_without(setting, gone), launches) for setting in member.settings]
+        settings += _imported(one for one in (*left, *unused) if one.imported)
         for option in member.defaults:
             values = _option_values(option, launches)
             if values is None or any(stated not in settings for stated in option.stated):
@@ -586,14 +589,14 @@ def _one_of(key: str, settings: list[Setting], made: Mapping[Setting, Setting]) 
 
 def _unused(
     program: Context, launches: Sequence[Sequence[LaunchOption] | None], *, configured: bool
-) -> tuple[set[str], tuple[OptionalUse, ...]]:
+) -> tuple[tuple[OptionalUse, ...], tuple[OptionalUse, ...]]:
     """What the options of all launches keep a program from using, and, without a launch, what their defaults do.
 
     A config of the run may give the options as well.
     """
     known = [options for options in launches if options is not None]
     if configured or len(known) < len(launches):
-        return set(), ()
+        return (), ()
     unused = tuple(
         one
         for one in program.optional
@@ -603,9 +606,18 @@ def _unused(
         tests: dict[str, dict[OptionTest, None]] = {}
         for one in unused:
             tests.setdefault(name_of(one.use), {}).update(dict.fromkeys(one.tests))
-        return set(), tuple(one for one in unused if not _is_given_somehow(tuple(tests[name_of(one.use)])))
+        return (), tuple(one for one in unused if not _is_given_somehow(tuple(tests[name_of(one.use)])))
     # What no parser takes, a config of the program's own may set.
-    return {one.use for one in unused if all(map(_is_parsed, one.tests))}, ()
+    return tuple(one for one in unused if all(map(_is_parsed, one.tests))), ()
+
+
+def _imported(unused: Iterable[OptionalUse]) -> list[Setting]:
+    """The names of which a run has the import alone."""
+    places = {one.use: one.location for one in unused}
+    if not places:
+        return []
+    at = tuple(places.values())
+    return [Setting(key=IMPORTED_KEY, value=tuple(places), location=at[0], places=at)]
 
 
 def _is_given_somehow(tests: Sequence[OptionTest]) -> bool:

@@ -20,6 +20,7 @@ from gradcompat.terms.symbol_patterns import SYMBOLS_KEY, whole_library
 from gradcompat.vocabulary import VIRTUAL_PACKAGES
 
 GUARDED_KEY = "code.guarded"
+IMPORTED_KEY = "code.imported"
 _KEYS_OF_VIRTUAL = {virtual: key for key, virtual in VIRTUAL_PACKAGES.items()}
 
 

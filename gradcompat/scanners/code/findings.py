@@ -443,7 +443,15 @@ class Findings:
         if not step.branch:
             self.frozen = self.frozen or at
 
-    def symbol(self, name: str, node: ast.AST, *, by_variable: bool = False, shown: ast.AST | None = None) -> None:
+    def symbol(
+        self,
+        name: str,
+        node: ast.AST,
+        *,
+        by_variable: bool = False,
+        shown: ast.AST | None = None,
+        by: ast.AST | None = None,
+    ) -> None:
         """A name that is used, maybe by way of a variable that stands for it.
 
         Args:
@@ -451,25 +459,30 @@ class Findings:
             node: what uses it.
             by_variable: it is used by way of a variable.
             shown: what a report shows, where that is not the use.
+            by: what the program does before, and the name says.
         """
         if FUNCTIONS.fullmatch(name) and not has_fallback(node, self.names):
             self.firm.add(name)
         if KERNELS.fullmatch(name) and not is_ungraded(node, self.names):
             self.graded.add(name)
         self._reach(name, ways_to(node, regions(self.names, self.document.text)))
-        self._ask(name, self._tests(node), by_variable=by_variable)
+        self._ask(name, self._tests(node, by), by_variable=by_variable)
         if name not in self.symbols:
             self.symbols[name] = self.place(node if shown is None else shown)
 
-    def call(self, line: str, node: ast.AST, *, by_variable: bool = False) -> None:
-        """A call, by its line, maybe by way of a variable that stands for the function."""
+    def call(self, line: str, node: ast.AST, *, by_variable: bool = False, by: ast.AST | None = None) -> None:
+        """A call, by its line, maybe by way of a variable that stands for the function; ``by`` as of a symbol."""
         self._reach(line, ways_to(node, regions(self.names, self.document.text)))
-        self._ask(line, self._tests(node), by_variable=by_variable)
+        self._ask(line, self._tests(node, by), by_variable=by_variable)
         if line not in self.calls:
             self.calls[line] = self.place(node)
 
-    def _tests(self, node: ast.AST) -> tuple[OptionTest, ...] | None:
-        test = switched_by(node, self.switched) if self.switched else None
+    def _tests(self, node: ast.AST, by: ast.AST | None) -> tuple[OptionTest, ...] | None:
+        if not self.switched:
+            return None
+        test = switched_by(node, self.switched)
+        if test is None and by is not None and by in self.names.nodes(type(by)):  # and stands in this file
+            test = switched_by(by, self.switched)
         return None if test is None else (test,)
 
     def _ask(self, use: str, tests: tuple[OptionTest, ...] | None, *, by_variable: bool = False) -> None:

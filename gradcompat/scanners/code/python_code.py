@@ -157,7 +157,9 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     for name, location in (*own_replaced, *(one for part in followed.modules for one in _replaced_by(part))):
         facts.symbols.setdefault(f"{name}.replaced", location)
     of_options = _uses_of_options(facts, taken.uses)
-    used = {name.partition(".")[0] for name in facts.symbols.keys() - {one.use for one in of_options}}
+    used = {
+        name.partition(".")[0] for name in facts.symbols.keys() - {one.use for one in of_options if not one.imported}
+    }
     for use in taken.uses:
         if use.kind == "import" and use.name is None and not use.conditional and use.root not in used:
             facts.symbols.setdefault(f"{use.root}.__init__", use.location)  # which an import runs, used or not
@@ -205,13 +207,13 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
 
 
 def _uses_of_options(facts: Findings, uses: Iterable[CodeUse]) -> tuple[OptionalUse, ...]:
-    """What is used in branches of options alone; what an import surely takes is used whatever they say."""
+    """What is used in branches of options alone, though its import may stand before them."""
     imported = {use.full_name for use in uses if use.kind == "import" and not use.conditional}
     places = {**facts.symbols, **facts.calls}
     return tuple(
-        OptionalUse(use=use, tests=tests, location=places[use])
+        OptionalUse(use=use, tests=tests, location=places[use], imported=use in imported)
         for use, tests in facts.options_of.items()
-        if use in places and use not in imported
+        if use in places
     )
 
 

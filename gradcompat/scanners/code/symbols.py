@@ -159,9 +159,9 @@ def read_symbols(found: Findings, step: Step, call: ast.Call, method: tuple[str,
             found.symbol(BETWEEN_EPOCHS, call)
         if name in _DCP and _loads_no_optimizer(call, found.names, step.scope):
             found.symbol(f"{name}.no_optimizer", call)
-        for word in manners_of_stream(call, name, found.names, step.scope):
-            found.symbol(f"{name}.{word}", call)
-            found.call(f"{name}.{word}()", call)  # which counts in a program that trains nothing, too
+        for word, by in manners_of_stream(call, name, found.names, step.scope):
+            found.symbol(f"{name}.{word}", call, by=by)
+            found.call(f"{name}.{word}()", call, by=by)  # which counts in a program that trains nothing, too
         if name.startswith("xformers.ops.") and name.endswith("memory_efficient_attention"):
             inside = (node.func for given in call.args for node in ast.walk(given) if isinstance(node, ast.Call))
             if any(isinstance(called, ast.Attribute) and called.attr == "expand" for called in inside):

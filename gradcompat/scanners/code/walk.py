@@ -119,6 +119,10 @@ def taken(test: ast.expr, scope: Scope, names: Names) -> bool | None:
             left=(ast.Name() | ast.Attribute() | ast.Subscript()) as left, ops=[operator], comparators=[right]
         ):
             return _compared(names.literal(left, scope), operator, names.literal(right, scope))
+        case ast.BoolOp(op=sign, values=parts):
+            decisive = isinstance(sign, ast.Or)
+            ways = {taken(part, scope, names) for part in parts}
+            return decisive if decisive in ways else None if None in ways else not decisive
     return None
 
 

@@ -27,6 +27,7 @@ _CHANGING = frozenset({"map", "filter"})
 _BY_SAMPLES = _CHANGING | {"remove_columns", "rename_column", "rename_columns"}
 # What leaves a table as it is and says which of its rows count, and what writes these into a new one.
 _CHOOSING = frozenset({"shuffle", "select", "filter", "sort", "shard", "train_test_split", "interleave_datasets"})
+_OF_CHOSEN = ("of_chosen", "of_chosen_table")
 _WRITING = frozenset({"map", "flatten_indices", "cast", "class_encode_column"})
 _WITH_START = 2  # arguments of range(0, n)
 # Formats whose files are read row by row, and data sets of the hub that are such files.
@@ -34,13 +35,21 @@ _ROWS = frozenset({"json", "csv", "text", "allenai/c4", "c4"})
 _ONE_FILE = lazy_pattern(r"[^*?\[\]{}]*\.(?:csv|json|jsonl|parquet|txt)(?:\.gz|\.zst)?")
 
 
-def manners_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -> Iterator[str]:
+def manners_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -> Iterator[tuple[str, ast.Call]]:
     """The words behind the name of a function or method of `datasets` that is called late: on what was done before.
+
+    Each comes with the call that makes it so, if one does by itself, and with the late one otherwise.
 
     Args:
         call: the call.
         called: what is called, by its full name, or the bare name of the method.
     """
+    for word in _words(call, called, names, scope):
+        choosing = _choosing(call, names, scope) if word in _OF_CHOSEN else [call]
+        yield from ((word, one) for one in choosing)
+
+
+def _words(call: ast.Call, called: str, names: Names, scope: Scope) -> Iterator[str]:
     last = called.rpartition(".")[2]
     if last in _MIXING:
         given = [*call.args[:1], *(word.value for word in call.keywords if word.arg in ("datasets", "dsets"))]
@@ -80,10 +89,10 @@ def manners_of_stream(call: ast.Call, called: str, names: Names, scope: Scope) -
         calls = list(calls_behind(call.func.value, names, scope))
         if last in _CHANGING:
             yield from _changed_behind(calls)
-        if last == "filter" and _has_chosen_rows(calls, names, scope):
-            yield "of_chosen"
+        if last == "filter" and _choosing(call, names, scope):
+            yield _OF_CHOSEN[0]
             if any(map(_makes_table, calls)):
-                yield "of_chosen_table"
+                yield _OF_CHOSEN[1]
         sources = [one for one in calls if _makes_stream(one)]
         if sources and all(map(_makes_rows, sources)):
             yield "of_rows"
@@ -100,12 +109,13 @@ def _changed_behind(calls: Sequence[ast.Call]) -> Iterator[str]:
         yield "of_formatted"
 
 
-def _has_chosen_rows(calls: Sequence[ast.Call], names: Names, scope: Scope) -> bool:
-    """Is it a table of which rows were chosen or put in another order, and not written anew since?"""
+def _choosing(call: ast.Call, names: Names, scope: Scope) -> list[ast.Call]:
+    """The calls that choose rows of the table of a method, or put them in another order, if none writes them anew."""
+    calls = list(calls_behind(call.func.value, names, scope)) if isinstance(call.func, ast.Attribute) else []
     if any(map(_makes_stream, calls)):
-        return False
-    since = takewhile(lambda call: called_name(call) not in _WRITING, calls)
-    return any(called_name(call) in _CHOOSING and not _takes_first_rows(call, names, scope) for call in since)
+        return []
+    since = takewhile(lambda one: called_name(one) not in _WRITING, calls)
+    return [one for one in since if called_name(one) in _CHOOSING and not _takes_first_rows(one, names, scope)]
 
 
 def _takes_first_rows(call: ast.Call, names: Names, scope: Scope) -> bool:
