@@ -157,9 +157,8 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     for name, location in (*own_replaced, *(one for part in followed.modules for one in _replaced_by(part))):
         facts.symbols.setdefault(f"{name}.replaced", location)
     of_options = _uses_of_options(facts, taken.uses)
-    used = {
-        name.partition(".")[0] for name in facts.symbols.keys() - {one.use for one in of_options if not one.imported}
-    }
+    behind = {one.use for one in of_options if not one.imported}
+    used = {name.partition(".")[0] for name in facts.symbols.keys() - behind}
     for use in taken.uses:
         if use.kind == "import" and use.name is None and not use.conditional and use.root not in used:
             facts.symbols.setdefault(f"{use.root}.__init__", use.location)  # which an import runs, used or not
