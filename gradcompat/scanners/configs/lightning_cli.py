@@ -32,7 +32,11 @@ _STAGES = {
     **{f"deepspeed_stage_{stage}{offload}": stage for stage in (1, 2, 3) for offload in ("", "_offload")},
     "deepspeed_stage_3_offload_nvme": 3,
 }
-_DEVICES = {name: "nvme" if name.endswith("nvme") else "cpu" for name in _STAGES if "offload" in name}
+# To where the optimizer's states and the parameters go; nowhere unless the name says so.
+_DEVICES: dict[str, SettingValue | None] = {
+    name: "nvme" if name.endswith("nvme") else "cpu" if "offload" in name else "none"
+    for name in ("deepspeed", *_STAGES)
+}
 _STRATEGIES: dict[str, SettingValue | None] = {
     **{
         f"ddp{way}{unused}": "ddp"
