@@ -55,6 +55,8 @@ def matches_of(combination: Combination, issue: Issue, view: View) -> Iterator[M
         beside = prod(len(view.listed(term.name)) or 1 for term in combination.absent)
         of_run = list(exceptions_of(combination, issue, view))
         for chosen, verdicts in _chosen(alternatives, beside, view.forks, partial(view.releases, combination)):
+            if _is_of_other_python(chosen, view):
+                continue
             absent = [absence(term, chosen, view) for term in combination.absent]
             beside_these = by_class(combination, without_deepspeed(combination, others, chosen, view), chosen, view)
             beside_these = by_build(combination, beside_these, chosen, view)
@@ -77,6 +79,13 @@ def _elsewhere(chosen: Sequence[Package], view: View) -> Sequence[Verdict]:
         return ()
     platforms = view.forks.platforms(chosen)
     return () if not platforms or "linux" in platforms else [verdict_of(_on(platforms), view)]
+
+
+def _is_of_other_python(chosen: Sequence[Package], view: View) -> bool:
+    """Are these entries for other interpreters than the one of the environment?"""
+    python = view.environment.python
+    restricted = any(entry.marker or entry.reached for entry in chosen)
+    return python is not None and restricted and not view.forks.installed_on(chosen, python)
 
 
 @lru_cache(maxsize=8)  # a term is decided once in a run, by its identity

@@ -53,6 +53,7 @@ class Forks:
         self._numbers: dict[_Markers, int] = {}
         self._compared: dict[tuple[int, int], bool] = {}
         self._platforms: dict[tuple[int, ...], frozenset[str]] = {}
+        self._interpreters: dict[tuple[tuple[int, ...], str], bool] = {}
         self._grids: dict[tuple[frozenset[str], frozenset[Release]], Grid] = {}
         self._held: dict[tuple[str, int], int] = {}  # by the marker and its grid, which is one of those
 
@@ -60,6 +61,7 @@ class Forks:
         """Forks that share what is remembered here, with a budget of their own."""
         forks = Forks(self.conflicts)
         forks._numbers, forks._compared, forks._platforms = self._numbers, self._compared, self._platforms
+        forks._interpreters = self._interpreters
         forks._grids, forks._held = self._grids, self._held
         return forks
 
@@ -104,15 +106,41 @@ class Forks:
             self._take(sum(len(package.reached) for package in chosen) // 32)
             numbers = tuple(map(self._number, chosen))
             if numbers not in self._platforms:
-                grid = self._grid_of(chosen)
-                together = _ANYWHERE
-                for package in chosen:
-                    together &= self._points(package, grid)
+                grid, together = self._shared_points(chosen)
                 held = (name for name in PLATFORMS if together & self._holds(f"sys_platform == '{name}'", grid))
                 self._platforms[numbers] = frozenset(held)
             return self._platforms[numbers]
         except _Spent:
             return frozenset(PLATFORMS)
+
+    def installed_on(self, chosen: Iterable[Package], python: str) -> bool:
+        """Can all of ``chosen`` be installed on an interpreter, where they can be installed together at all?
+
+        Args:
+            chosen: entries of different packages.
+            python: its version, ``3.11`` or ``3.11.4``; its last part decides nothing.
+        """
+        chosen = tuple(chosen)
+        release = ".".join(python.split(".")[:2])
+        try:
+            self._take(sum(len(package.reached) for package in chosen) // 32)
+            key = (tuple(map(self._number, chosen)), release)
+            if key not in self._interpreters:
+                grid, together = self._shared_points(chosen)
+                everywhere = (1 << grid.size) - 1
+                there = self._holds(f"python_version == '{release}'", grid) & everywhere
+                # Of an interpreter that no point has nothing is known.
+                self._interpreters[key] = bool(together & there) or not there or not together & everywhere
+            return self._interpreters[key]
+        except _Spent:
+            return True
+
+    def _shared_points(self, chosen: tuple[Package, ...]) -> tuple[Grid, int]:
+        """The points of a grid at which all of some entries are installed."""
+        grid, together = self._grid_of(chosen), _ANYWHERE
+        for package in chosen:
+            together &= self._points(package, grid)
+        return grid, together
 
     def _covered(self, chosen: tuple[Package, ...], entries: tuple[Package, ...]) -> bool:
         grid = self._grid_of((*chosen, *entries))

@@ -319,3 +319,23 @@ def test_renewed_forks_remember_and_have_all_their_steps() -> None:
     renewed = forks.renewed()
     assert not renewed.together(replace(linux, version="2.7.0"), darwin)
     assert (renewed.budget.used, renewed.budget.most) == (0, MOST_STEPS)
+
+
+@pytest.mark.parametrize(
+    ("markers", "python", "expected"),
+    [
+        (("python_version < '3.9'",), "3.11", False),
+        (("python_version < '3.9'",), "3.8.19", True),
+        (("python_version >= '3.9'", LINUX), "3.11.4", True),
+        (("python_version >= '3.9'", "python_version < '3.11'"), "3.11", False),
+        # The last part of a version decides nothing.
+        (("python_full_version < '3.11.4'",), "3.11.9", True),
+        # What cannot be installed together, an interpreter that nobody has seen, and what cannot be read exclude nothing.
+        (("python_version < '3.9'", "python_version >= '3.9'"), "3.11", True),
+        (("python_version < '3.9'",), "4.7", True),
+        (("python_version < '3.9' and",), "3.11", True),
+    ],
+)
+def test_on_one_interpreter(markers: tuple[str, ...], python: str, expected: bool) -> None:
+    chosen = [package(f"p{index}", "1.0", marker=marker) for index, marker in enumerate(markers)]
+    assert Forks().installed_on(chosen, python) is expected
