@@ -330,7 +330,7 @@ def test_renewed_forks_remember_and_have_all_their_steps() -> None:
         (("python_version >= '3.9'", "python_version < '3.11'"), "3.11", False),
         # The last part of a version decides nothing.
         (("python_full_version < '3.11.4'",), "3.11.9", True),
-        # What cannot be installed together, an interpreter that nobody has seen, and what cannot be read exclude nothing.
+        # What never goes together, an interpreter that nobody has seen, and what cannot be read exclude nothing.
         (("python_version < '3.9'", "python_version >= '3.9'"), "3.11", True),
         (("python_version < '3.9'",), "4.7", True),
         (("python_version < '3.9' and",), "3.11", True),
