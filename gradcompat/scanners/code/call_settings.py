@@ -453,7 +453,9 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
 def _handed_on(argument: Argument, found: Findings) -> bool:
     """``resume_from_checkpoint=training_args.resume_from_checkpoint``: says what these arguments say by themselves."""
     given = argument.given
-    return isinstance(given, ast.Attribute) and given.attr == argument.name and given.attr not in found.options
+    if not isinstance(given, ast.Attribute) or argument.value is not UNKNOWN:
+        return False
+    return given.attr == argument.name and given.attr not in found.options
 
 
 def _refer(found: Findings, arguments: list[Argument]) -> None:
@@ -495,7 +497,7 @@ def _below_root(path: ast.expr, names: Names, scope: Scope) -> object:
 def _seen_through(found: Findings, call: ast.Call, names: tuple[str, ...], scope: Scope) -> bool:
     """Can it be read here what the call does to a model? If none is given to it there is nothing to read."""
     given = [*call.args, *(word.value for word in call.keywords)]
-    if not any(isinstance(expression, ast.Name) and expression.id in found.models for expression in given):
+    if not any(isinstance(one, (ast.Name, ast.Attribute)) and text(one) in found.models for one in given):
         return True
     if names:
         return all(name.partition(".")[0] in _OPEN or is_model(name) for name in names)

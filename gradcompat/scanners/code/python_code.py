@@ -326,13 +326,13 @@ def _replaced(names: Names, place: Place) -> Iterator[tuple[str, Location]]:
                 if module is not None:
                     yield module, place(node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
-                name = full_name(target, names.module, names)
+                name = full_name(target, names.scope_of(target), names)
                 if name is not None and _takes_a_place(value, target.attr, own, names):
                     yield name, place(node)
     for call in names.nodes(ast.Call):
         match call:
             case ast.Call(func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=str(attribute)), value]):
-                name = full_name(ast.Attribute(owner, attribute, ast.Store()), names.module, names)
+                name = full_name(ast.Attribute(owner, attribute, ast.Store()), names.scope_of(call), names)
                 if name is not None and _takes_a_place(value, attribute, own, names):
                     yield name, place(call)
 
