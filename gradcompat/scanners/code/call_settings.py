@@ -52,6 +52,7 @@ from gradcompat.scanners.code.findings import Called, Findings
 from gradcompat.scanners.code.models import is_model, loaded, named
 from gradcompat.scanners.code.names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code.optimizer_calls import read_optimizer
+from gradcompat.scanners.code.option_defaults import is_option, named_option
 from gradcompat.scanners.code.own_loops import TRAINERS, is_method_of
 from gradcompat.scanners.code.padding_tokens import special_tokens
 from gradcompat.scanners.code.syntax import argument_of, last_name
@@ -264,7 +265,7 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             if isinstance(value, str):
                 named(found, step, Argument("model", value, call.args[0], None, call.args[0]), None)
         for argument in arguments:
-            if argument.name == "model" and isinstance(argument.value, str):
+            if argument.name == "model" and (isinstance(argument.value, str) or _names_model(argument, found, step)):
                 named(found, step, argument, None)  # TRL's trainers load it themselves
     _refer(found, arguments)
     if one.trains:
@@ -448,6 +449,16 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
     elif method == "add_special_tokens":
         special_tokens(found, step, call)
     found.mentioned.add(method)
+
+
+def _names_model(argument: Argument, found: Findings, step: Step) -> bool:
+    """Does an option or a config give a trainer the name of its model?"""
+    given = argument.given
+    if isinstance(given, ast.Name) and given.id in found.models:
+        return False
+    option = found.options.get(is_option(given, found.names, step.scope) or "")
+    option = option or named_option(given, found.names, step.scope)
+    return isinstance(option.default, str) if option is not None else bool(lookup(given, found.names, step.scope))
 
 
 def _handed_on(argument: Argument, found: Findings) -> bool:
