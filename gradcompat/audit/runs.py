@@ -20,6 +20,7 @@ from gradcompat.model.code_use import ProjectCode, left_out
 from gradcompat.model.context import Context
 from gradcompat.model.environment import Location, Skipped
 from gradcompat.scanners.any_config import find, read_context, scan, scan_found, scan_module
+from gradcompat.scanners.configs.argument_blocks import with_items
 from gradcompat.scanners.launches.parsed_options import parsed_uses
 from gradcompat.scanners.run_assembly import COMPOSED_FILES, PROGRAMS, assemble, join, join_all, reached
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
@@ -279,9 +280,11 @@ def _code_of(contexts: Iterable[Context]) -> ProjectCode:
     certain = {use for use in found if not use.conditional}
     found = tuple(use for use in found if not use.conditional or replace(use, conditional=False) not in certain)
     idle = _idle(contexts)
+    configured = any(context.values for context in contexts)
+    leads_to = reached(contexts, [context.source for context in idle]) if configured else {}
     calls: dict[str, Location] = {}
     for context in idle:
-        for call, place in _calls(context):
+        for call, place in _calls(context, [one for one in leads_to.get(context.source, ()) if one.values]):
             calls.setdefault(call, place)
     theirs = {use for context in idle for use in context.uses}
     return ProjectCode(uses=found, idle=tuple(use for use in found if use in theirs), calls=tuple(calls.items()))
@@ -297,12 +300,16 @@ def _idle(contexts: Sequence[Context]) -> list[Context]:
     return [context for context in quiet if context.program and context.source not in parts]
 
 
-def _calls(program: Context) -> Iterator[tuple[str, Location]]:
+def _calls(program: Context, configs: Sequence[Context]) -> Iterator[tuple[str, Location]]:
     """What a program calls and uses that trains nothing, with what scanners have a word of their own for.
 
     What stands behind a question for a release is left out.
+
+    Args:
+        program: the program.
+        configs: those that it names.
     """
-    for setting in program.settings:
+    for setting in (with_items(one, program, configs) for one in program.settings):
         if setting.key in (CALLS_KEY, SYMBOLS_KEY) and isinstance(setting.value, tuple) and not setting.where:
             for index, call in enumerate(setting.value):
                 yield str(call), setting.place(index)

@@ -19,6 +19,8 @@ from gradcompat.scanners.configs.argument_blocks import of_own_keys
 from gradcompat.scanners.named_files import is_meant
 from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.startup.lazy_patterns import lazy_pattern
+from gradcompat.terms.comparison import texts
+from gradcompat.terms.symbol_patterns import CALLS_KEY, has_items
 
 _YAML = (".yaml", ".yml")
 # A JSON of another name may well hold data.
@@ -57,7 +59,7 @@ def configs_of_own_keys(
         told: those of which it is said already that they cannot be read.
         root: what may be read.
     """
-    if not any(context.lookups for context in contexts):
+    if not any(map(_looks_up, contexts)):
         return
     scanned = {context.source for context in contexts}
     silent = {label: file for file, label in files if label not in scanned and label not in told}
@@ -71,6 +73,11 @@ def configs_of_own_keys(
             yield of_own_keys(read_context(silent[meant], meant))
         except SourceError:
             continue  # the note on it says that it was not looked at
+
+
+def _looks_up(context: Context) -> bool:
+    calls = (one.value for one in context.settings if one.key == CALLS_KEY)
+    return bool(context.lookups) or any(has_items(call) for value in calls for call in texts(value))
 
 
 def _by_name(files: Iterable[str]) -> dict[str, list[PurePosixPath]]:

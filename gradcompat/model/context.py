@@ -271,6 +271,7 @@ class Context:
             defaults of these options keep it from.
         option_files: the configs that it reads unless its command line names others.
         lookups: what it takes from configs of its own.
+        keys_set: the keys that it or its modules may set in configs which they load; None for any.
         values: what a config of a project's own holds.
         modules: the modules of the project that it imports, which do nothing by themselves; its settings have theirs.
         makes: the full names of the classes that a config has made; then the modules of the project that define them,
@@ -306,6 +307,7 @@ class Context:
     optional: tuple[OptionalUse, ...] = ()
     option_files: tuple[OptionFile, ...] = ()
     lookups: tuple[ConfigLookup, ...] = ()
+    keys_set: frozenset[str] | None = frozenset()
     values: tuple[ConfigValue, ...] = ()
     modules: tuple[str, ...] = ()
     makes: tuple[str, ...] = ()

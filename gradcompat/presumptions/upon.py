@@ -109,6 +109,9 @@ def _of_absent_driver(setting: Setting, engines: frozenset[str]) -> bool:
 
 def _own_loop(uses: Sequence[CodeUse]) -> str | None:
     """What drives training in a project whose code names no trainer: nothing, or loops of its own with accelerate."""
+    read = {(use.root, use.location.path) for use in uses if use.kind == "attribute"}
+    # `import sentence_transformers` is for what the file reads of it.
+    uses = [use for use in uses if use.name is not None or (use.root, use.location.path) not in read]
     if any(map(_names_trainer, uses)):
         return None
     parts = [use.name or "" for use in uses if use.root == _ACCELERATE]

@@ -27,7 +27,12 @@ from gradcompat.model.context import (
 from gradcompat.model.environment import Location, Setting, SettingValue
 from gradcompat.scanners.any_config import recomposed
 from gradcompat.scanners.code.option_branches import answer
-from gradcompat.scanners.configs.argument_blocks import settings_of_lookup, with_blocks, with_passed_blocks
+from gradcompat.scanners.configs.argument_blocks import (
+    settings_of_lookup,
+    with_blocks,
+    with_items,
+    with_passed_blocks,
+)
 from gradcompat.scanners.configs.model_names import architecture_of
 from gradcompat.scanners.launches.launch_options import given_option, settings_of_option
 from gradcompat.scanners.launches.launched_calls import calls_of_tools, parsed_calls, with_launches
@@ -479,7 +484,7 @@ def _with_configs(members: list[Context]) -> list[Context]:
     blocks = [lookup for lookup in lookups if not lookup.argument]
     found: list[Context] = []
     for member in members:
-        settings = [with_blocks(setting, member.lookups, configs) for setting in member.settings]
+        settings = [with_items(with_blocks(one, member.lookups, configs), member, configs) for one in member.settings]
         for lookup in member.lookups:
             values = [said for config in configs if (said := settings_of_lookup(config, lookup)) is not None]
             # The engine's whole file is what the program hands on; what that leaves out has the engine's default.

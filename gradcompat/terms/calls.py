@@ -4,7 +4,7 @@
 name, the same name for the same expression; ``*_`` and ``**_`` stand for arguments that are put together elsewhere.
 Of a path whose end alone can be read, that is ``_ending(".onnx", 1)`` (:class:`Ending`). What an option of the
 program's command line gives is ``_option("steps", default=8)`` (:class:`OptionValue`) until the
-command is known.
+command is known, and what it looks up in a config ``_config("train", "lr")`` (:class:`ConfigItem`) until that is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
-_OPTION, _ENDING = "_option", "_ending"
+_OPTION, _ENDING, _CONFIG = "_option", "_ending", "_config"
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | Unread | None"
 
@@ -81,6 +81,25 @@ class OptionValue(Unread):
 
 
 @dataclass(frozen=True, slots=True)
+class ConfigItem(Unread):
+    """A value that the program looks up in a config.
+
+    Attributes:
+        path: the keys that lead to it.
+    """
+
+    path: tuple[str, ...]
+
+    @classmethod
+    def of(cls, path: tuple[str, ...]) -> ConfigItem:
+        """The value, with the name that it has in a line."""
+        return cls(f"{_CONFIG}({', '.join(map(repr, path))})", path)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """One call.
 
@@ -103,11 +122,15 @@ class Call:
 
     def with_options(self, value_of: Callable[[OptionValue], Value]) -> Call:
         """The call with other values in the places of options."""
-        return replace(
-            self,
-            positional=tuple(value_of(one) if isinstance(one, OptionValue) else one for one in self.positional),
-            named={name: value_of(one) if isinstance(one, OptionValue) else one for name, one in self.named.items()},
-        )
+        return self._with(lambda one: value_of(one) if isinstance(one, OptionValue) else one)
+
+    def with_items(self, value_of: Callable[[ConfigItem], Value]) -> Call:
+        """The call with other values in the places of what is looked up in a config."""
+        return self._with(lambda one: value_of(one) if isinstance(one, ConfigItem) else one)
+
+    def _with(self, value_of: Callable[[Value], Value]) -> Call:
+        named = {name: value_of(one) for name, one in self.named.items()}
+        return replace(self, positional=tuple(map(value_of, self.positional)), named=named)
 
     def __str__(self) -> str:
         given = [*map(repr, self.positional), *(f"{name}={value!r}" for name, value in self.named.items())]
@@ -147,6 +170,8 @@ def _value(node: ast.expr) -> Value:
         return list(map(_value, node.elts))
     if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant) for key in node.keys):
         return {str(ast.literal_eval(key)): _value(one) for key, one in zip(node.keys, node.values, strict=True) if key}
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == _CONFIG:
+        return ConfigItem.of(tuple(map(str, map(ast.literal_eval, node.args))))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == _OPTION:
         words = {word.arg: ast.literal_eval(word.value) for word in node.keywords}
         flags = tuple(map(str, map(ast.literal_eval, node.args)))

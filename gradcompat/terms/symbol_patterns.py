@@ -20,7 +20,8 @@ LIBRARIES_KEY = "code.libraries"  # what the tool of a config imports
 OPTIONAL_KEY = "code.optional"  # names and calls that options of the command line have to ask for
 _BRACKET = "("
 _ANY_OWNER = "*."
-_OPTION = "_option("  # with which a value begins that an option of the command line gives
+# With which a value begins that an option of the command line gives, or a config.
+_OPTION, _CONFIG = "_option(", "_config("
 # Packages that are imported by another name.
 _IMPORTED_AS = {
     "awq": "autoawq",
@@ -160,6 +161,11 @@ def hides(symbol: str, pattern: str) -> bool:
 def has_options(call: str) -> bool:
     """Are arguments of a call what options of the program's command line give?"""
     return _OPTION in call
+
+
+def has_items(call: str) -> bool:
+    """Are arguments of a call what it looks up in a config?"""
+    return _CONFIG in call
 
 
 def by_defaults(call: str, patterns: Iterable[str]) -> tuple[tuple[tuple[str, object], ...], Truth] | None:

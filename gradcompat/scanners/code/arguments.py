@@ -148,6 +148,20 @@ def pairs(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> list[Pa
     return list({pair.key: pair for pair in found}.values())
 
 
+def unpacked(call: ast.Call, names: Names, scope: Scope) -> ast.Call:
+    """A call with the keys of each mapping that it unpacks in the place of this, where they can be read."""
+    if all(word.arg is not None for word in call.keywords):
+        return call
+    words: list[ast.keyword] = []
+    for word in call.keywords:
+        inside = pairs(word.value, names, scope) if word.arg is None else None
+        if inside is None or any(pair.names is not names or is_sometimes(pair.node) for pair in inside):
+            words.append(word)
+        else:
+            words += [ast.copy_location(ast.keyword(pair.key, pair.node), pair.node) for pair in inside]
+    return ast.copy_location(ast.Call(call.func, call.args, words), call)
+
+
 def _pairs(node: ast.expr, names: Names, scope: Scope, depth: int) -> list[Pair] | None:
     match node:
         case ast.Name(id=name):

@@ -15,12 +15,14 @@ from typing import cast
 
 from gradcompat.redaction import redact
 from gradcompat.scanners.code.arguments import Pair, is_sometimes, pairs
+from gradcompat.scanners.code.config_lookups import item_path
+from gradcompat.scanners.code.configuration_objects import may_be_set
 from gradcompat.scanners.code.file_endings import file_ending
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.object_history import is_left_none
 from gradcompat.scanners.code.option_defaults import Option, is_option, named_option
 from gradcompat.startup.lazy_patterns import lazy_pattern
-from gradcompat.terms.calls import Call, Ending, OptionValue, Unread, Value
+from gradcompat.terms.calls import Call, ConfigItem, Ending, OptionValue, Unread, Value
 
 # `all_exhausted_without_replacement`, `16-mixed`, `facebook/esm2_t6_8M_UR50D`; what is longer or has spaces is a text.
 _WORD = lazy_pattern(r"[^\s'\"\\]{1,80}")
@@ -91,7 +93,8 @@ class _Given:
     def named(self, name: str, node: ast.expr, depth: int = 0) -> Value:
         value = self.value(node, depth)
         text = value.default if isinstance(value, OptionValue) else value
-        return self._hidden(node) if isinstance(text, str) and SECRET.search(name) else value
+        told = isinstance(text, str) or isinstance(value, ConfigItem)
+        return self._hidden(node) if told and SECRET.search(name) else value
 
     def value(self, node: ast.expr, depth: int = 0) -> Value:
         match node:
@@ -112,6 +115,9 @@ class _Given:
         option = self._option(node) if depth == 0 else None
         if option is not None:
             return option
+        item = self._item(node) if depth == 0 else None
+        if item is not None:
+            return item
         ending = file_ending(node, self._names, self._scope)
         hidden = self._hidden(node)
         return hidden if ending is None else Ending.of(ending, int(hidden.name[1:]))
@@ -131,6 +137,13 @@ class _Given:
         unsaid = option.default is UNKNOWN or (option.default is None and isinstance(option.node, ast.Call))
         default = self._hidden(node) if unsaid else cast("Value", option.default)
         return OptionValue.of(option.flags, default, option.switched)
+
+    def _item(self, node: ast.expr) -> ConfigItem | None:
+        """What is looked up in a config, unless the program may set it itself."""
+        path = item_path(node, self._names, self._scope)
+        if not path or not all(map(_FLAG.fullmatch, path)) or may_be_set(node, path, self._names):
+            return None
+        return ConfigItem.of(path)
 
     def _hidden(self, node: ast.expr) -> Unread:
         # Of two calls in the arguments nobody knows whether they return the same.

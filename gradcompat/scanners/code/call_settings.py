@@ -52,6 +52,7 @@ from gradcompat.scanners.code.findings import Called, Findings
 from gradcompat.scanners.code.models import is_model, loaded, named
 from gradcompat.scanners.code.names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code.optimizer_calls import read_optimizer
+from gradcompat.scanners.code.option_defaults import is_option, named_option
 from gradcompat.scanners.code.own_loops import TRAINERS, is_method_of
 from gradcompat.scanners.code.padding_tokens import special_tokens
 from gradcompat.scanners.code.syntax import argument_of, last_name
@@ -264,7 +265,7 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
             if isinstance(value, str):
                 named(found, step, Argument("model", value, call.args[0], None, call.args[0]), None)
         for argument in arguments:
-            if argument.name == "model" and isinstance(argument.value, str):
+            if argument.name == "model" and (isinstance(argument.value, str) or _names_model(argument, found, step)):
                 named(found, step, argument, None)  # TRL's trainers load it themselves
     _refer(found, arguments)
     if one.trains:
@@ -450,10 +451,22 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
     found.mentioned.add(method)
 
 
+def _names_model(argument: Argument, found: Findings, step: Step) -> bool:
+    """Does an option or a config give a trainer the name of its model?"""
+    given = argument.given
+    if isinstance(given, ast.Name) and given.id in found.models:
+        return False
+    option = found.options.get(is_option(given, found.names, step.scope) or "")
+    option = option or named_option(given, found.names, step.scope)
+    return isinstance(option.default, str) if option is not None else bool(lookup(given, found.names, step.scope))
+
+
 def _handed_on(argument: Argument, found: Findings) -> bool:
     """``resume_from_checkpoint=training_args.resume_from_checkpoint``: says what these arguments say by themselves."""
     given = argument.given
-    return isinstance(given, ast.Attribute) and given.attr == argument.name and given.attr not in found.options
+    if not isinstance(given, ast.Attribute) or argument.value is not UNKNOWN:
+        return False
+    return given.attr == argument.name and given.attr not in found.options
 
 
 def _refer(found: Findings, arguments: list[Argument]) -> None:
@@ -495,7 +508,7 @@ def _below_root(path: ast.expr, names: Names, scope: Scope) -> object:
 def _seen_through(found: Findings, call: ast.Call, names: tuple[str, ...], scope: Scope) -> bool:
     """Can it be read here what the call does to a model? If none is given to it there is nothing to read."""
     given = [*call.args, *(word.value for word in call.keywords)]
-    if not any(isinstance(expression, ast.Name) and expression.id in found.models for expression in given):
+    if not any(isinstance(one, (ast.Name, ast.Attribute)) and text(one) in found.models for one in given):
         return True
     if names:
         return all(name.partition(".")[0] in _OPEN or is_model(name) for name in names)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import ast
 import re
 
-from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.scanners.code.names import Names, Scope, Source
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # What a loaded config is called where it is handed on.
-_CALLED = frozenset({"cfg", "config", "conf", "yaml_config", "yaml_cfg"})
+CALLED = frozenset({"cfg", "config", "conf", "yaml_config", "yaml_cfg"})
 _LOADERS = frozenset(
     {
         *("yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "json.loads", "tomllib.load", "toml.load"),
@@ -37,7 +37,9 @@ def lookup(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> tuple[
         case ast.Call(func=ast.Attribute(value=inner, attr="get" | "pop"), args=[ast.Constant(value=str(key)), *_]):
             return _below(inner, key, names, scope, depth)
         case ast.Attribute(value=ast.Name(id="self"), attr=name):
-            return () if name in _CALLED else None
+            source = names.source_of(node, scope)
+            path = _followed(source, depth)
+            return () if path is None and name in CALLED else path
         case ast.Attribute(value=inner, attr=key):
             return _below(inner, key, names, scope, depth)
         case ast.Call(func=ast.Name(id="dict" | "int" | "float" | "bool" | "str"), args=[inner], keywords=[]):
@@ -48,8 +50,33 @@ def lookup(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> tuple[
             return () if set(names.resolve(called, scope)) & _LOADERS else None
         case ast.Name(id=name):
             bound = names.bound_once(name, scope)
-            path = None if bound is None else lookup(bound[0], names, bound[1], depth + 1)
-            return () if path is None and name in _CALLED and names.bindings(name, scope) is not None else path
+            source = names.source_of(node, scope) if bound is None else Source(bound[0], names, bound[1], None)
+            path = _followed(source, depth)
+            if path is not None or name not in CALLED or names.bindings(name, scope) is None:
+                return path
+            return None if source is not None and _is_of_model(source) else ()
+    return None
+
+
+def _followed(source: Source | None, depth: int) -> tuple[str, ...] | None:
+    return None if source is None else lookup(source.node, source.names, source.scope, depth + 1)
+
+
+def _is_of_model(source: Source) -> bool:
+    """``config = AutoConfig.from_pretrained("gpt2")``, which no file of the project holds."""
+    if not isinstance(source.node, ast.Call):
+        return False
+    parts = (part for name in source.names.resolve(source.node.func, source.scope) for part in name.split("."))
+    return any(part.endswith("Config") and part != "DictConfig" for part in parts)
+
+
+def item_path(node: ast.expr, names: Names, scope: Scope) -> tuple[str, ...] | None:
+    """The keys that lead to a single value as the config has it, or as a number if it is one there."""
+    match node:
+        case ast.Call(func=ast.Name(id="int" | "float"), args=[inner], keywords=[]):
+            return item_path(inner, names, scope)
+        case ast.Call(func=ast.Attribute(attr="get" | "pop")) | ast.Subscript() | ast.Attribute() | ast.Name():
+            return lookup(node, names, scope)
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from gradcompat.scanners.code.names import Changes, Names, Scope, Source
 from gradcompat.scanners.code.syntax import defaults_of, last_name, nodes_in
@@ -31,6 +31,7 @@ _NAMESPACES = frozenset(
 )
 # What a function is called that changes a configuration which it is handed, in this module or in another one.
 _SETTING = lazy_pattern(r"(?:^|_)(?:update|merge|override|overwrite|patch|apply|parse|fill|populate)", re.IGNORECASE)
+_MERGING = lazy_pattern(r"merge_(?!from_file)\w+|merge")  # a command line or another config, into its own
 _LAUNCHERS = frozenset({"accelerate.notebook_launcher", "accelerate.launchers.notebook_launcher"})
 
 
@@ -238,6 +239,12 @@ def _set_by(names: Names) -> Changes:
                 else:
                     updates.setdefault(key, []).append((name, scope))
     handed = {
+        call.func.value.id
+        for call in names.nodes(ast.Call)
+        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)
+        if _MERGING.fullmatch(call.func.attr)
+    }
+    handed |= {
         given.id
         for call in names.nodes(ast.Call)
         if _SETTING.search(last_name(call.func))
@@ -257,6 +264,35 @@ def is_item_set(root: str, key: str, names: Names) -> bool:
             _is_called(name, root, scope, names) for name, scope in (*changes.mappings, *changes.updates.get(key, ()))
         )
     )
+
+
+def may_be_set(node: ast.expr, path: tuple[str, ...], names: Names) -> bool:
+    """May a statement of the file set what these keys lead to in a config, or a part that it lies in?"""
+    root = _root(_of_converted(node))
+    return names.rewritten or any(is_item_set(root, key, names) or _is_attribute_set(root, key, names) for key in path)
+
+
+def keys_set(names: Names, called: Collection[str]) -> frozenset[str] | None:
+    """The keys that statements of a file may set in a config; None for any.
+
+    Args:
+        names: those of the file.
+        called: what a config is called.
+    """
+    changes = _changes(names)
+    opened = {name for name, _ in changes.mappings} | changes.handed
+    opened |= {last_name(one.args[0]) for one in names.stores if isinstance(one, ast.Call) and one.args}
+    if names.rewritten or not opened.isdisjoint(called):
+        return None
+    updated = {key for key, owners in changes.updates.items() if any(name in called for name, _ in owners)}
+    return changes.keys | changes.attributes | updated
+
+
+def _of_converted(node: ast.expr) -> ast.expr:
+    """``config`` of ``float(config.get("lr"))``."""
+    while isinstance(node, ast.Call):
+        node = node.func.value if isinstance(node.func, ast.Attribute) else node.args[0] if node.args else node.func
+    return node
 
 
 def _is_called(name: str, root: str, scope: Scope, names: Names) -> bool:

@@ -211,9 +211,10 @@ def _gathered(
                 read_appended_ending(found, step, node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 assigned(found, step, target, value)
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
-                if any(makes_model(one) for one in names.resolve(_unmoved(value).func, step.scope)):
-                    found.models.add(name)
+                if isinstance(value, ast.Call) and text(target).startswith("self."):
+                    _held(found, step, target, value)
+            case ast.Assign(targets=[ast.Name() as target], value=ast.Call() as value):
+                _held(found, step, target, value)
             case ast.For():
                 frozen_in_loop(found, step, node)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
@@ -242,6 +243,12 @@ def _gathered(
     if not found.parsers:
         found.settings = agreed(found.settings, found.alternatives)
     return found, steps[0]
+
+
+def _held(found: Findings, step: Step, target: ast.expr, value: ast.Call) -> None:
+    """Note a variable, or an attribute of an object, that holds a model which the program loads."""
+    if any(makes_model(one) for one in found.names.resolve(_unmoved(value).func, step.scope)):
+        found.models.add(text(target))
 
 
 @lru_cache(maxsize=8)  # the statements of a module are read one after the other

@@ -51,6 +51,16 @@ def last_bindings(values: Sequence[ast.expr], node: ast.AST, owner: ast.AST) -> 
     return () if again else since
 
 
+def last_set(values: Sequence[ast.expr], statements: Sequence[ast.stmt]) -> Sequence[ast.expr]:
+    """What each way through some statements binds last; none of the values where it is one or another."""
+    for statement in reversed(statements):
+        inside = [value for value in values if around([statement]).holds(value)]
+        if inside:
+            certain = isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value in inside
+            return inside if certain else ()
+    return ()
+
+
 def _without_other_branches(values: Sequence[ast.expr], node: ast.AST, path: _Path) -> list[ast.expr]:
     """The values, but for those of branches that run in place of a use; in a loop, one may run before the other."""
     others = []

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from gradcompat.model.environment import Location, Setting
-from gradcompat.scanners.code.arguments import Argument
+from gradcompat.scanners.code.arguments import Argument, unpacked
 from gradcompat.scanners.code.calls import LOADER, LOADERS, STATEFUL_LOADERS
 from gradcompat.scanners.code.findings import Called, Findings
 from gradcompat.scanners.code.names import UNKNOWN, Names
@@ -60,10 +60,11 @@ def loaded(found: Findings) -> None:
     """
     agreed: tuple[int | None, Location] | None = _of_loaders(found, _workers, alone=0)
     if agreed is None and found.is_driven_by(*LOOPS_OF_ITS_OWN):
-        calls = [(one, call.node) for one in (found, *found.parts) for call in one.called if {*call.names} <= _LOADERS]
+        loaders = [(one, call) for one in (found, *found.parts) for call in one.called if {*call.names} <= _LOADERS]
+        calls = [(one, _unpacked(one, call)) for one, call in loaders]
         if _workers_of_option(found, [call for one, call in calls if one is found], others=len(calls)):
             return
-        computed = [(None, one.place(call)) for one, call in calls if _computes_workers(call)]
+        computed = [(None, one.place(call)) for one, call in calls if _computes_workers(call, one.names)]
         agreed = computed[0] if computed else None
     if agreed is not None:
         found.settings.append(Setting(key="training.dataloader_num_workers", value=agreed[0], location=agreed[1]))
@@ -92,8 +93,13 @@ def _workers_of_option(found: Findings, calls: Sequence[ast.Call], *, others: in
     return True
 
 
-def _computes_workers(call: ast.Call) -> bool:
-    return any(one.arg == "num_workers" and not isinstance(one.value, ast.Constant) for one in call.keywords)
+def _unpacked(found: Findings, call: Called) -> ast.Call:
+    return unpacked(call.node, found.names, found.names.scope_of(call.node))
+
+
+def _computes_workers(call: ast.Call, names: Names) -> bool:
+    given = [one.value for one in call.keywords if one.arg == "num_workers"]
+    return any(names.literal(one, names.scope_of(one)) is UNKNOWN for one in given)
 
 
 def batched(found: Findings) -> None:
@@ -105,7 +111,9 @@ def batched(found: Findings) -> None:
         )
 
 
-def _of_loaders(found: Findings, count: Callable[[ast.Call], int | None], *, alone: int) -> tuple[int, Location] | None:
+def _of_loaders(
+    found: Findings, count: Callable[[ast.Call, Names], int | None], *, alone: int
+) -> tuple[int, Location] | None:
     """The least count of the data loaders and where it stands, if all say it and all are above one, or `alone`.
 
     Loaders of training and of validation are not told apart.
@@ -114,7 +122,7 @@ def _of_loaders(found: Findings, count: Callable[[ast.Call], int | None], *, alo
         return None
     everything = (found, *found.parts)
     calls = [(one, call) for one in everything for call in one.called if _LOADERS.issuperset(call.names)]
-    given = [None if _is_counted_otherwise(call) else count(call.node) for _, call in calls]
+    given = [None if _is_counted_otherwise(call) else count(_unpacked(one, call), one.names) for one, call in calls]
     counts = [one for one in given if one is not None]
     if not counts or len(counts) != len(given) or (min(counts) <= 1 and max(counts) != alone):
         return None
@@ -127,14 +135,18 @@ def _is_counted_otherwise(call: Called) -> bool:
     return len(call.node.args) > 1 and not _OF_MONAI.isdisjoint(call.names)
 
 
-def _batch(call: ast.Call) -> int | None:
+def _batch(call: ast.Call, names: Names) -> int | None:
     """The batch size of one loader, 1 where it says nothing; None if what it says is computed."""
     if any(one.arg in (None, "batch_sampler") for one in call.keywords):
         return None
     told = [one.value for one in call.keywords if one.arg == "batch_size"] or call.args[1:_BEFORE_SHUFFLE]
     if not told:
         return 1
-    value = told[0].value if isinstance(told[0], ast.Constant) else None
+    return _whole(told[0], names)
+
+
+def _whole(node: ast.expr, names: Names) -> int | None:
+    value = names.literal(node, names.scope_of(node))
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -144,8 +156,8 @@ def shuffled(found: Findings) -> None:
         return
     if any(one.key in ("data.streaming", "data.shuffle") for one in found.settings):
         return
-    calls = [call.node for call in found.called if _LOADERS.issuperset(call.names)]
-    if calls and all(_keeps_order(call) for call in calls):
+    calls = [_unpacked(found, call) for call in found.called if _LOADERS.issuperset(call.names)]
+    if calls and all(map(_keeps_order, calls)):
         found.settings.append(Setting(key="data.shuffle", value=False, location=found.place(calls[0])))
 
 
@@ -157,12 +169,11 @@ def _keeps_order(call: ast.Call) -> bool:
     return all(isinstance(one, ast.Constant) and one.value in (False, None) for one in told)
 
 
-def _workers(call: ast.Call) -> int | None:
+def _workers(call: ast.Call, names: Names) -> int | None:
     """The workers of one loader, none where it says nothing; None if what it says is computed."""
     if len(call.args) > _BEFORE_WORKERS or any(one.arg is None for one in call.keywords):
         return None
     for one in call.keywords:
         if one.arg == "num_workers":
-            value = one.value.value if isinstance(one.value, ast.Constant) else None
-            return value if isinstance(value, int) and not isinstance(value, bool) else None
+            return _whole(one.value, names)
     return 0

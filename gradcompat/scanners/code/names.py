@@ -17,8 +17,8 @@ from math import isfinite
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 
 from gradcompat.model.environment import Location
-from gradcompat.scanners.code.last_bindings import last_bindings
-from gradcompat.scanners.code.regions import Region
+from gradcompat.scanners.code.last_bindings import last_bindings, last_set
+from gradcompat.scanners.code.regions import Region, around
 from gradcompat.scanners.code.syntax import argument_of, nodes_in
 from gradcompat.scanners.code.syntax import children as children_of
 from gradcompat.scanners.configs.training_arguments import OPTIMIZER_MEMBERS
@@ -196,7 +196,7 @@ class Names:
         self._expressions: dict[ast.AST, tuple[str, ...]] = {}
         self._imports: dict[tuple[Scope, str], tuple[str, ...]] = {}
         self._types: dict[tuple[Scope, str], tuple[str, ...]] = {}
-        self._types_at: dict[ast.Name, tuple[str, ...]] = {}
+        self._types_at: dict[ast.expr, tuple[str, ...]] = {}
         self._attributes: dict[tuple[Scope, str], tuple[str, ...]] = {}
         self._literals: dict[tuple[Scope, str], Any] = {}
         self._top: dict[str, list[tuple[Names, Binding]]] = {}
@@ -555,13 +555,14 @@ class Names:
 
     def _resolved(self, node: ast.AST, scope: Scope, depth: int) -> tuple[str, ...]:
         parts: list[str] = []
+        inner = node
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
-            node = node.value
+            inner, node = node, node.value
         ending = "".join(f".{part}" for part in reversed(parts))
         if isinstance(node, ast.Name):
-            if node.id == "self" and parts:
-                made = self._attribute_type(parts[-1], scope, depth)
+            if node.id == "self" and isinstance(inner, ast.Attribute):
+                made = self._attribute_type(inner, scope, depth)
                 tail = "".join(f".{part}" for part in reversed(parts[:-1]))
                 return tuple(f"{one}{tail}" for one in made) if tail else ()
             found = self.bindings(node.id, scope)
@@ -665,8 +666,8 @@ class Names:
                     if found is None:
                         return ()
                     return self._since_bound(node, *found, scope, depth) or self._agreed(name, *found, depth)
-                case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                    return self._attribute_type(name, scope, depth)
+                case ast.Attribute(value=ast.Name(id="self")):
+                    return self._attribute_type(node, scope, depth)
                 case _:
                     return ()
         return ()
@@ -744,18 +745,18 @@ class Names:
         kinds = self.resolve(annotation, scope.parent, depth + 1)
         return tuple(kind for kind in kinds if kind.partition(".")[0] not in sys.stdlib_module_names)  # typing.Any
 
-    def _attribute_type(self, name: str, scope: Scope, depth: int) -> tuple[str, ...]:
-        """The type of ``self.name``, from where a method of the class sets it."""
+    def _attribute_type(self, node: ast.Attribute, scope: Scope, depth: int) -> tuple[str, ...]:
+        """The type of ``self.model``, from where a method of the class sets it."""
         within: Scope | None = scope
         while within is not None and not isinstance(within.node, ast.ClassDef):
             within = within.parent
         if within is None or depth >= _MAX_ALIASES:
             return ()
-        key = (within, name)
+        key = (within, node.attr)
         if key in self._attributes:
-            return self._attributes[key]
+            return self._attributes[key] or self._attribute_type_at(node, within, depth)
         self._attributes[key] = ()
-        values = within.attributes.get(name, [])
+        values = within.attributes.get(node.attr, [])
         # They are set in methods, whose own names are mostly parameters.
         methods = [self.scopes[child] for child in getattr(within.node, "body", []) if child in self.scopes]
         kinds = {
@@ -765,7 +766,24 @@ class Names:
             if isinstance(value, ast.AST) and (kind := self.type_of(value, method, depth + 1))
         }
         self._attributes[key] = kinds.pop() if len(kinds) == 1 else ()
-        return self._attributes[key]
+        return self._attributes[key] or self._attribute_type_at(node, within, depth)
+
+    def _attribute_type_at(self, node: ast.Attribute, within: Scope, depth: int) -> tuple[str, ...]:
+        """The type of an attribute by what the one method that sets it has set last."""
+        bindings = within.attributes.get(node.attr, [])
+        values = [one for one in bindings if isinstance(one, ast.expr)]
+        if not 2 <= len(values) == len(bindings) <= _MAX_BINDINGS or not hasattr(node, "lineno"):
+            return ()
+        methods = (one for one in getattr(within.node, "body", []) if isinstance(one, ast.FunctionDef))
+        setting = [one for one in methods if any(around([one]).holds(value) for value in values)]
+        if len(setting) == 1 and node not in self._types_at:
+            self._types_at[node] = ()
+            here = around(setting).holds(node)
+            last = last_bindings(values, node, setting[0]) if here else last_set(values, setting[0].body)
+            kinds = {self.type_of(one, self.scopes[setting[0]], max(depth - _OF_BINDING, 0)) for one in last}
+            kinds = {kind for kind in kinds if kind and not any(map(_is_wrapper, kind))}
+            self._types_at[node] = kinds.pop() if len(kinds) == 1 else ()
+        return self._types_at.get(node, ())
 
     def bases(self, node: ast.AST, scope: Scope, depth: int = 0) -> Iterator[str]:
         """The full names of what a class of the project is derived from, if the expression names one."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradcompat.scanners.code.last_bindings import reaching
+from gradcompat.scanners.code.last_bindings import last_set, reaching
 from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.scanners.code.regions import around, start
 from gradcompat.scanners.code.syntax import defaults_of, last_name
 
 _DEEPEST = 20
@@ -56,6 +57,8 @@ def _sources(node: ast.AST, names: Names, scope: Scope) -> Iterator[tuple[ast.AS
             yield element, names.scopes.get(node, scope)
         case ast.Subscript(value=owner, slice=ast.Constant(value=str())):  # one split of several
             yield owner, scope
+        case ast.Attribute(value=ast.Name(id="self")):
+            yield from _kept(node, names, scope)
         case ast.Name(id=name):
             bound = names.bindings(name, scope)
             if bound is not None:
@@ -67,6 +70,25 @@ def _sources(node: ast.AST, names: Names, scope: Scope) -> Iterator[tuple[ast.AS
                 yield from ((one, bound[1]) for one in reaching(above, node, bound[1].node))
                 grown = bound[1].grown.get(name, ())[:_MAX_BINDINGS]
                 yield from ((one, bound[1]) for one in grown if one.lineno < node.lineno)
+
+
+def _kept(attribute: ast.Attribute, names: Names, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
+    """What the methods of a class set an attribute to above its use, or elsewhere."""
+    within: Scope | None = scope
+    while within is not None and not isinstance(within.node, ast.ClassDef):
+        within = within.parent
+    if within is None or not isinstance(within.node, ast.ClassDef):
+        return
+    values = [one for one in within.attributes.get(attribute.attr, [])[:_MAX_BINDINGS] if isinstance(one, ast.expr)]
+    for method in (one for one in within.node.body if isinstance(one, ast.FunctionDef)):
+        own = around([method])
+        inside = [one for one in values if own.holds(one)]
+        if inside and own.holds(attribute):
+            above = sorted((one for one in inside if start(one) < start(attribute)), key=start)
+            inside = list(reaching(above, attribute, method))
+        elif inside:
+            inside = list(last_set(inside, method.body) or inside)
+        yield from ((one, names.scopes[method]) for one in inside)
 
 
 def _returned(function: ast.expr, names: Names, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:

@@ -71,7 +71,7 @@ _BESIDE_APPLE = lazy_pattern(
 )
 _TAKES_ADAPTERS = ("trl", "transformers.Trainer", "accelerate", "torch")
 _ADAPTED = ("peft", "adapter", "lora")
-_HALF = lazy_pattern(r"(?:bf16|fp16)\s*=\s*True")
+_HALF = lazy_pattern(r"\b(?:bf16|fp16)\b")
 _PRECISION_VARIABLE = "ACCELERATE_MIXED_PRECISION"  # who sets it says what the next arguments take
 _BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
 # ``[t[i : i + block_size] for i in range(0, total_length, block_size)]`` and the labels of what it gives.

@@ -23,7 +23,8 @@ from gradcompat.model.release_question import ReleaseQuestion
 from gradcompat.scanners.code import calls
 from gradcompat.scanners.code.arguments import Place
 from gradcompat.scanners.code.called_classes import full_name
-from gradcompat.scanners.code.configuration_objects import ProgramNames
+from gradcompat.scanners.code.config_lookups import CALLED
+from gradcompat.scanners.code.configuration_objects import ProgramNames, keys_set
 from gradcompat.scanners.code.dataclass_parsers import is_lenient, with_inputs
 from gradcompat.scanners.code.detectors.ungraded_calls import KERNELS
 from gradcompat.scanners.code.facts import read, read_statement
@@ -43,6 +44,7 @@ from gradcompat.scanners.launches import environment_variables
 from gradcompat.scanners.registry import LIBRARIES
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 from gradcompat.startup.lazy_patterns import lazy_pattern
+from gradcompat.terms.symbol_patterns import has_items
 
 MOST_MODULES = 20  # of the project itself that are named one by one, for one file
 # Frameworks for tests.
@@ -195,6 +197,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         option_files=tuple(facts.option_files),
         parsers=() if is_lenient(text) else _parsers(facts),
         lookups=tuple(facts.lookups),
+        keys_set=_keys_set((names, *(module.names for module in followed.modules)), facts),
         modules=tuple(
             module.document.path for module in followed.modules if not any(map(is_main_guard, module.tree.body))
         ),
@@ -203,6 +206,17 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         given=taken.given,
         program=runs and not is_test,
     )
+
+
+def _keys_set(files: Iterable[Names], facts: Findings) -> frozenset[str] | None:
+    """What the files may set in the configs that calls look something up in; None for any key."""
+    found: set[str] = set()
+    for names in files if any(map(has_items, facts.calls)) else ():
+        keys = keys_set(names, CALLED)
+        if keys is None:
+            return None
+        found |= keys
+    return frozenset(found)
 
 
 def _uses_of_options(facts: Findings, uses: Iterable[CodeUse]) -> tuple[OptionalUse, ...]:
@@ -313,13 +327,13 @@ def _replaced(names: Names, place: Place) -> Iterator[tuple[str, Location]]:
                 if module is not None:
                     yield module, place(node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
-                name = full_name(target, names.module, names)
+                name = full_name(target, names.scope_of(target), names)
                 if name is not None and _takes_a_place(value, target.attr, own, names):
                     yield name, place(node)
     for call in names.nodes(ast.Call):
         match call:
             case ast.Call(func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=str(attribute)), value]):
-                name = full_name(ast.Attribute(owner, attribute, ast.Store()), names.module, names)
+                name = full_name(ast.Attribute(owner, attribute, ast.Store()), names.scope_of(call), names)
                 if name is not None and _takes_a_place(value, attribute, own, names):
                     yield name, place(call)
 

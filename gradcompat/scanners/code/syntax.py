@@ -39,11 +39,15 @@ _TOKEN = lazy_pattern(
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<end>[,;\n])|(?P<chain>[.+\-*/%|^&@<>]+)",
     re.DOTALL,
 )
+# `self.loader: DataLoader = make()`, at the begin of a line.
+_TYPED = lazy_pattern(r"^[ \t]*[\w.]+[ \t]*:[ \t]*[\w'\"][^=\n]*=(?!=)", re.MULTILINE)
 _OPERATOR = lazy_pattern(r"[.+\-*/%|^&@<>(\[]")
 
 
 def parse(text: str, path: str) -> ast.Module:
-    """The syntax tree of a program.
+    """The syntax tree of a program, in which `loader: DataLoader = make()` is the same as without the type.
+
+    The fields of classes keep theirs.
 
     Raises:
         Malformed: if it is no Python that this interpreter knows, with the line; or too long or nested too deeply.
@@ -57,7 +61,7 @@ def parse(text: str, path: str) -> ast.Module:
     if deep is not None:
         raise Malformed("nested too deeply", path=path, line=deep)
     try:
-        return _parsed(text)
+        return _without_types(_parsed(text), text)
     except SyntaxError as error:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         raise Malformed(
@@ -81,6 +85,22 @@ def _parsed(text: str) -> ast.Module:
             with suppress(SyntaxError):
                 return ast.parse(older)
             raise
+
+
+def _without_types(tree: ast.Module, text: str) -> ast.Module:
+    if _TYPED.search(text) is None:
+        return tree
+    waiting: list[ast.AST] = [tree]
+    for node in waiting:
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            block = getattr(node, name, None)
+            if not isinstance(block, list):  # a lambda's is an expression
+                continue
+            waiting += block
+            for place, one in enumerate(() if isinstance(node, ast.ClassDef) else block):
+                if isinstance(one, ast.AnnAssign) and one.value is not None:
+                    block[place] = ast.copy_location(ast.Assign(targets=[one.target], value=one.value), one)
+    return tree
 
 
 def children(node: ast.AST) -> list[ast.AST]:

@@ -23,8 +23,9 @@ from gradcompat.scanners.configs.flat import Config, Entry, run_of, settings_of
 from gradcompat.scanners.configs.model_names import model_settings
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import replace
-from gradcompat.terms.calls import Unread, Value, read_call
-from gradcompat.terms.symbol_patterns import CALLS_KEY, name_of
+from gradcompat.startup.lazy_patterns import lazy_pattern
+from gradcompat.terms.calls import ConfigItem, Unread, Value, read_call
+from gradcompat.terms.symbol_patterns import CALLS_KEY, has_items, name_of
 
 FEEDS: Feeds = {
     **training_arguments.FEEDS,
@@ -51,6 +52,7 @@ _LORA = frozenset(
         *("init_lora_weights", "target_parameters", "layers_to_transform"),
     }
 )
+_WORD = lazy_pattern(r"[^\W\d]")
 _LEAST = 2
 _DEEPEST = 6
 _MOST_VALUES = 5_000
@@ -120,6 +122,39 @@ def with_blocks(calls: Setting, lookups: Sequence[ConfigLookup], contexts: Seque
             call = read_call(lines[mine[0]])
             lines[mine[0]] = str(replace(call, named={**_named(given[0]), **call.named}, whole=True))
     return replace(calls, value=tuple(lines))
+
+
+def with_items(calls: Setting, program: Context, contexts: Sequence[Context]) -> Setting:
+    """The calls of a program with what they look up in the configs of its run, ``AdamW(lr=config["lr"])``.
+
+    A value counts that all configs agree on which have one there, unless the program may set it; of a config that is
+    merged another one may count.
+    """
+    if calls.key != CALLS_KEY or not isinstance(calls.value, tuple) or not any(one.values for one in contexts):
+        return calls
+    lines = tuple(map(str, calls.value))
+    if not any(map(has_items, lines)) or _MERGED in map(name_of, lines):
+        return calls
+
+    set_by_program = program.keys_set
+
+    def value_of(item: ConfigItem) -> Value:
+        if set_by_program is None or not set_by_program.isdisjoint(item.path):
+            return item
+        found = [one.value for context in contexts for one in context.values if one.path == item.path]
+        return _item(found[0], item) if len(set(map(repr, found))) == 1 else item
+
+    told = (str(read_call(line).with_items(value_of)) if has_items(line) else line for line in lines)
+    return replace(calls, value=tuple(told))
+
+
+def _item(value: Any, item: ConfigItem) -> Value:
+    """A value of a config; of a list that is not all words it is not known which numbers are in it."""
+    words = list(value) if isinstance(value, tuple) else None
+    if words is not None and not (words and all(map(_WORD.match, words))):
+        return item
+    read = _read(value if words is None else words, ".".join(item.path))
+    return item if isinstance(read, Unread) else read
 
 
 def _named(entries: Sequence[Entry]) -> dict[str, Value]:

@@ -2771,3 +2771,41 @@ def test_the_folder_of_configs_below_the_root_of_a_project(path: str, named: lis
     program += "root = pyrootutils.setup_root(__file__, pythonpath=True)\n\n\n"
     program += f'@hydra.main(config_path={path}, config_name="train")\ndef main(config):\n    torch.optim.AdamW([])\n'
     assert list(of_text(program).refers_to) == named
+
+
+@pytest.mark.parametrize(
+    ("method", "symbol"),
+    [
+        ("        self.model.parameters()\n", "peft.PeftModel.parameters"),
+        ("    def run(self):\n        self.model.parameters()\n", "peft.PeftModel.parameters"),
+        # what another method sets as well
+        ("    def run(self):\n        self.model = other()\n        self.model.parameters()\n", "parameters"),
+    ],
+)
+def test_an_attribute_has_the_type_that_its_one_method_sets_last(method: str, symbol: str) -> None:
+    text = (
+        "from peft import get_peft_model\nfrom transformers import GPT2LMHeadModel\nclass Run:\n"
+        "    def __init__(self):\n        self.model = GPT2LMHeadModel.from_pretrained('gpt2')\n"
+        "        self.model = get_peft_model(self.model, config)\n"
+    )
+    assert {one for one in symbols(text + method) if one.endswith("parameters")} == {symbol}
+
+
+def test_the_type_of_a_variable_says_nothing_but_in_a_class() -> None:
+    plain = (
+        "from torch.utils.data import DataLoader\nimport torch\nloader = DataLoader(d, batch_size=4, num_workers=2)\n"
+        "if x:\n    optimizer = torch.optim.SGD(w, 0.1)\nfor b in loader:\n    b.backward()\n    optimizer.step()\n"
+    )
+    typed = plain.replace("loader =", "loader: DataLoader =").replace("optimizer =", "optimizer: 'Optimizer' =")
+    assert typed.count(":") == plain.count(":") + 2
+    assert facts(typed) == facts(plain)
+    assert any(key == "training.dataloader_num_workers" for _, key, _ in facts(typed))
+
+
+@pytest.mark.parametrize("given", ["**options", "num_workers=WORKERS", "**dict(num_workers=2, batch_size=4)"])
+def test_the_workers_of_a_loader_wherever_they_are_written(given: str) -> None:
+    text = (
+        "from torch.utils.data import DataLoader\nimport torch\nWORKERS = 2\noptions = {'num_workers': 2}\n"
+        f"o = torch.optim.SGD(w, 0.1)\nfor b in DataLoader(d, {given}):\n    b.backward()\n    o.step()\n"
+    )
+    assert [value for _, key, value in facts(text) if key == "training.dataloader_num_workers"] == [2]

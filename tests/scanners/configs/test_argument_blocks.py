@@ -15,6 +15,7 @@ from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
 from gradcompat.scanners.any_config import scan
 from gradcompat.scanners.run_assembly import Assembly, assemble
+from gradcompat.terms.comparison import texts
 from tests.scanners.scanned import lines
 
 KEY = "training.gradient_accumulation_steps"
@@ -161,6 +162,105 @@ def test_a_file_that_is_written_is_not_read(tmp_path: Path) -> None:
 )
 def test_a_call_has_the_block_that_it_unpacks(tmp_path: Path, program: str, expected: str) -> None:
     block = "train:\n  data_seed: 7\n  hub_token: hf_x\n  gradient_checkpointing_kwargs: {use_reentrant: false}\n"
-    run = run_of(tmp_path, {"train.py": f"{HEAD}{program}", "config.yaml": block}).runs[0]
-    calls = [str(call) for one in run.settings if one.key == "code.calls" for call in one.value or ()]  # type: ignore[union-attr]
-    assert expected in calls
+    assert expected in calls_of(run_of(tmp_path, {"train.py": f"{HEAD}{program}", "config.yaml": block}).runs[0])
+
+
+LOADED = 'cfg = yaml.safe_load(open("config.yaml"))\n'
+OPTIMIZER = "import torch\nimport yaml\nfrom omegaconf import OmegaConf\nfrom transformers import Trainer\n"
+TRAINED = "torch.optim.SGD(w, {})\nTrainer('m').train()\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "given", "expected"),
+    [
+        (LOADED, 'lr=cfg["train"]["lr"]', "lr=0.0002"),
+        (LOADED, 'lr=float(cfg["train"].get("lr", 1))', "lr=0.0002"),
+        (LOADED + 'train = cfg["train"]\n', 'lr=train["lr"]', "lr=0.0002"),
+        ('cfg = OmegaConf.load("config.yaml")\n', "nesterov=cfg.train.nesterov", "nesterov=True"),
+        (LOADED, 'mode=cfg["train"]["mode"]', "mode='fast'"),
+        (LOADED, 'momentum=cfg["train"]["momentum"]', "momentum=None"),
+        (LOADED, 'modules=cfg["train"]["modules"]', "modules=['q', 'v']"),
+        # what is no word, no single value, or not there
+        (LOADED, 'mode=cfg["train"]["text"]', "mode=_config('train', 'text')"),
+        (LOADED, 'betas=cfg["train"]["betas"]', "betas=_config('train', 'betas')"),
+        (LOADED, 'lr=cfg["lr"]', "lr=_config('lr')"),
+        (LOADED, 'options=cfg["train"]', "options=_config('train')"),
+        # a secret by the name of the key or of the argument
+        (LOADED, 'mode=cfg["train"]["token"]', "mode=_config('train', 'token')"),
+        (LOADED, 'token=cfg["train"]["mode"]', "token=_2"),
+        # what the program may set itself
+        (LOADED + 'cfg["train"]["lr"] = 1\n', 'lr=cfg["train"]["lr"]', "lr=_2"),
+        (LOADED + 'cfg["train"] = other()\n', 'lr=cfg["train"]["lr"]', "lr=_2"),
+        (LOADED + "cfg.update(vars(args))\n", 'lr=cfg["train"]["lr"]', "lr=_2"),
+        (LOADED + "override(cfg, sys.argv)\n", 'lr=cfg["train"]["lr"]', "lr=_2"),
+        (
+            'cfg = OmegaConf.merge(OmegaConf.load("config.yaml"), OmegaConf.from_cli())\n',
+            "lr=cfg.train.lr",
+            "lr=_config('train', 'lr')",
+        ),
+        (LOADED + "cfg.merge_from_list(sys.argv)\n", 'lr=cfg["train"]["lr"]', "lr=_2"),
+        (LOADED + "setattr(cfg, name, 1)\n", 'lr=cfg["train"]["lr"]', "lr=_2"),
+        # a part of a config that is handed on, under a name as configs have
+        (LOADED + 'config = cfg["other"]\n', 'lr=config["lr"]', "lr=3"),
+        # what is no config that is loaded
+        ('config = AutoConfig.from_pretrained("m")\nopen("config.yaml")\n', "lr=config.train.lr", "lr=_2"),
+        # another number than the config has
+        (LOADED, 'lr=2 * cfg["train"]["lr"]', "lr=_2"),
+        (LOADED, 'lr=str(cfg["train"]["lr"])', "lr=_2"),
+    ],
+)
+def test_a_call_has_the_value_that_it_looks_up(tmp_path: Path, program: str, given: str, expected: str) -> None:
+    text = (
+        "train:\n  lr: 2e-4\n  nesterov: true\n  mode: fast\n  momentum:\n  text: as it is\n  token: hf\n"
+        "  modules: [q, v]\n  betas: [0.9, 0.99]\nother: {lr: 3}\n"
+    )
+    program = f"{OPTIMIZER}from transformers import AutoConfig\n{program}{TRAINED.format(given)}"
+    run = run_of(tmp_path, {"train.py": program, "config.yaml": text}).runs[0]
+    assert [call for call in calls_of(run) if "SGD" in call] == [f"torch.optim.SGD(_1, {expected})"]
+
+
+@pytest.mark.parametrize(("other", "expected"), [("1", "lr=1"), ("2", "lr=_config('lr')")])
+def test_of_several_configs_a_value_counts_that_they_agree_on(tmp_path: Path, other: str, expected: str) -> None:
+    program = OPTIMIZER + LOADED + 'other = load_config("other.yaml")\n' + TRAINED.format('lr=cfg["lr"]')
+    configs = {"config.yaml": "lr: 1\n", "other.yaml": f"lr: {other}\n"}
+    run = run_of(tmp_path, {"train.py": program, **configs}).runs[0]
+    assert f"torch.optim.SGD(_1, {expected})" in calls_of(run)
+
+
+def test_the_config_that_the_launch_names_has_the_value(tmp_path: Path) -> None:
+    program = OPTIMIZER + 'parser.add_argument("--config", default="config.yaml")\n' + TRAINED.format('lr=cfg["lr"]')
+    program = program.replace("torch.optim", "cfg = yaml.safe_load(open(parser.parse_args().config))\ntorch.optim")
+    files = {"train.py": program, "config.yaml": "lr: 1\n", "other.yaml": "lr: 2\n"}
+    assert "torch.optim.SGD(_1, lr=1)" in calls_of(run_of(tmp_path, files).runs[0])
+    files["run.sh"] = "python train.py --config other.yaml\n"
+    assert "torch.optim.SGD(_1, lr=2)" in calls_of(run_of(tmp_path, files).runs[0])
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [("print(cfg.lr)", "1"), ("cfg.lr = args.lr", "_config('lr')"), ("update(cfg)", "_config('lr')")],
+)
+def test_what_the_program_sets_before_a_module_looks_it_up(tmp_path: Path, setting: str, expected: str) -> None:
+    files = {
+        "build.py": "import torch\n\ndef build(cfg, w):\n    return torch.optim.SGD(w, lr=cfg.lr)\n",
+        "train.py": f"{OPTIMIZER}from build import build\ncfg = OmegaConf.load('config.yaml')\n{setting}\n"
+        "Trainer('m', optimizers=build(cfg, w)).train()\n",
+        "config.yaml": "lr: 1\n",
+    }
+    assert f"torch.optim.SGD(_1, lr={expected})" in calls_of(run_of(tmp_path, files).runs[0])
+
+
+def test_parts_of_a_config_that_functions_and_objects_are_given(tmp_path: Path) -> None:
+    program = (
+        OPTIMIZER + LOADED + 'def build(opt):\n    return torch.optim.SGD(w, lr=opt["lr"])\nbuild(cfg["a"])\n'
+        'class Run:\n    def __init__(self, config):\n        self.config = config["b"]\n'
+        '    def make(self):\n        return torch.optim.Adam(w, lr=self.config["lr"])\n'
+        "Run(cfg).make()\nTrainer('m').train()\n"
+    )
+    text = "lr: 0\na: {lr: 1}\nb: {lr: 2}\n"
+    found = calls_of(run_of(tmp_path, {"train.py": program, "config.yaml": text}).runs[0])
+    assert {"torch.optim.SGD(_1, lr=1)", "torch.optim.Adam(_1, lr=2)"} <= {*found}
+
+
+def calls_of(run: Context) -> list[str]:
+    return [call for one in run.settings if one.key == "code.calls" for call in texts(one.value)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradcompat.scanners.code.arguments import unpacked
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.syntax import children
 from gradcompat.startup.lazy_patterns import lazy_pattern
@@ -19,18 +20,14 @@ _EITHER = (ast.If, ast.IfExp, ast.BoolOp, ast.Match, ast.ExceptHandler)
 def after_half(tree: ast.AST, names: Names) -> tuple[str, ast.Call] | None:
     """The first such call, and the full name of what it makes; it and the earlier one always run together."""
     asked: set[ast.AST] = set()
-    for call, name, function in _calls(tree, names):
+    for made, name, function in _calls(tree, names):
+        call = unpacked(made, names, names.scope_of(made))
         if any(keyword.arg is None for keyword in call.keywords):
             continue
-        half = {
-            keyword.arg: keyword.value.value
-            for keyword in call.keywords
-            if keyword.arg in _HALF and isinstance(keyword.value, ast.Constant)
-        }
-        given = any(keyword.arg in _HALF for keyword in call.keywords)
-        if True in half.values():
+        half = [names.literal(keyword.value, names.scope_of(call)) for keyword in call.keywords if keyword.arg in _HALF]
+        if any(one is True for one in half):
             asked.add(function)
-        elif function in asked and (not given or set(half.values()) == {False}):
+        elif function in asked and all(one is False for one in half):
             return name, call
     return None
 

@@ -54,7 +54,7 @@ def unreduced_judges(names: Names) -> bool | None:
             for node in nodes
             if isinstance(node, ast.Assign)
         }
-        for call in (node for node in nodes if isinstance(node, ast.Call) and _is_unreduced(node)):
+        for call in (node for node in nodes if isinstance(node, ast.Call) and _is_unreduced(node, names)):
             made = True
             if _is_without_gradients(call, function, names):
                 continue
@@ -67,12 +67,12 @@ def unreduced_judges(names: Names) -> bool | None:
     return made
 
 
-def _is_unreduced(call: ast.Call) -> bool:
+def _is_unreduced(call: ast.Call, names: Names) -> bool:
     given = next((word.value for word in call.keywords if word.arg == "reduction"), None)
     if given is None and last_name(call.func) == _CLASS and len(call.args) > _REDUCTION:
         given = call.args[_REDUCTION]
     known = last_name(call.func) == _CLASS or last_name(call.func) in _FUNCTIONS
-    return known and isinstance(given, ast.Constant) and given.value == "none"
+    return known and given is not None and names.literal(given, names.scope_of(call)) == "none"
 
 
 def _is_without_gradients(call: ast.Call, function: str, names: Names) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from gradcompat.scanners.code.arguments import unpacked
 from gradcompat.scanners.code.detectors.float_weights import makes_float
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import calls_behind
@@ -18,7 +19,7 @@ _DTYPES = frozenset({"dtype", "torch_dtype"})
 
 def trains_float_ranker(call: ast.Call, names: Names, scope: Scope) -> bool:
     """Does a trainer get a reranker that was neither loaded in another dtype nor left in it?"""
-    given = argument_of(call, "model", 0)
+    given = argument_of(unpacked(call, names, scope), "model", 0)
     if given is None:
         return False
     made = [

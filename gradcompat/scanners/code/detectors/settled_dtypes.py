@@ -58,14 +58,14 @@ def _is_cast(call: ast.Call, names: Names, scope: Scope) -> bool:
 
 def _casts(node: ast.Call, call: ast.Call, own: set[str], names: Names, scope: Scope) -> bool:
     match node.func:
-        case ast.Attribute(value=model, attr=method) if model is call or (
-            isinstance(model, ast.Name) and model.id in own
-        ):
+        case ast.Attribute(value=model, attr=method) if method in _CASTS or method == "to":
             given = (*node.args, *(word.value for word in node.keywords))
             stated = any(not _DTYPES.isdisjoint(names.resolve(one, scope)) for one in given)
-            return method in _CASTS or (
-                method == "to" and (stated or any(word.arg == "dtype" for word in node.keywords))
-            )
+            if method == "to" and not stated and all(word.arg != "dtype" for word in node.keywords):
+                return False
+            if model is call or (isinstance(model, ast.Name) and model.id in own):
+                return True
+            return any(made is call for made in calls_behind(model, names, names.scope_of(node)))
     return False
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from gradcompat.scanners.code.arguments import unpacked
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import called_name, calls_behind
 from gradcompat.scanners.code.syntax import argument_of, is_on_lines_of
@@ -23,7 +24,7 @@ _ADAPTING = frozenset({"get_peft_model", "prepare_model_for_kbit_training", "Pef
 
 def gets_frozen_adapter(call: ast.Call, names: Names, scope: Scope) -> bool:
     """Is a trainer made for an adapter of PEFT that was loaded frozen, as far as the program shows it?"""
-    given = _model_of(call)
+    given = _model_of(call, names, scope)
     if given is None:
         return False
     frozen = False
@@ -36,7 +37,7 @@ def gets_frozen_adapter(call: ast.Call, names: Names, scope: Scope) -> bool:
 
 def gets_merged_model(call: ast.Call, names: Names, scope: Scope) -> bool:
     """Is a trainer made for a model that an adapter was merged into, and no other put on since?"""
-    given = _model_of(call)
+    given = _model_of(call, names, scope)
     return given is not None and _is_merged(given, names, scope)
 
 
@@ -65,7 +66,7 @@ def goes_on_alone(call: ast.Call, names: Names, scope: Scope) -> bool:
     beside = [words.get("ref_model"), words.get("peft_config"), *call.args[1:2]]
     if None in words or not all(one is None or _is_none(one) for one in beside):
         return False
-    given = _model_of(call)
+    given = _model_of(call, names, scope)
     made = list(calls_behind(given, names, scope)) if given is not None else []
     if any(called_name(one) in _FREEING for one in made):
         return False
@@ -105,7 +106,7 @@ def _is_own(load: ast.Call, trainer: ast.Call, names: Names, scope: Scope) -> bo
 
 def wraps_adapter(call: ast.Call, names: Names, scope: Scope) -> bool:
     """Is an adapter loaded into a model that ``get_peft_model`` has wrapped already?"""
-    given = _model_of(call)
+    given = _model_of(call, names, scope)
     if given is None or not _loads_adapter(call, names, scope):
         return False
     for made in calls_behind(given, names, scope):
@@ -129,8 +130,8 @@ def _is_left_behind(made: ast.Call, call: ast.Call, names: Names) -> bool:
     )
 
 
-def _model_of(call: ast.Call) -> ast.expr | None:
-    return argument_of(call, "model", 0)
+def _model_of(call: ast.Call, names: Names, scope: Scope) -> ast.expr | None:
+    return argument_of(unpacked(call, names, scope), "model", 0)
 
 
 def _loads_adapter(call: ast.Call, names: Names, scope: Scope) -> bool:
