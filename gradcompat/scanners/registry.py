@@ -58,7 +58,8 @@ LIBRARIES = frozenset(
         *("monai", "torchmetrics", "pytorch_metric_learning", "optax", "keras", "tf_keras", "fla", "mamba_ssm"),
         *("setfit", "gliner", "ultralytics", "albumentations", "speechbrain", "TTS", "basicsr"),
         *("realesrgan", "gfpgan", "torch_geometric", "mlx_lm_lora", "stable_baselines3", "pytorch_forecasting"),
-        *("darts", "lerobot", "neuralforecast"),
+        *("darts", "lerobot", "neuralforecast", "fastai", "flair", "simpletransformers", "detectron2", "colbert"),
+        *("autogluon", "skorch", "pytorch_tabnet", "spacy"),
     }
 )
 
@@ -166,6 +167,7 @@ SCANNERS = (
             *("ultralytics", "mmengine", "sentence_transformers", "basicsr", "realesrgan", "gfpgan", "LightningCLI"),
             *("swift.megatron", "sft_main", "pt_main", "pretrain_main", "rlhf_main", "verl.trainer"),
             *("mlx_lm_lora", "stable_baselines3", "pytorch_forecasting", "darts", "lerobot", "neuralforecast"),
+            *(".fit_one_cycle(", ".fit_flat_cos(", ".fine_tune(", ".train_model(", "spacy"),
         ),
         note="code",
     ),

@@ -54,6 +54,7 @@ _DEFECTIVE = (
     *("compute_loss", "prediction_step", "_load_optimizer_and_scheduler", "get_batch_logps", "_get_eval_sampler"),
     *("create_optimizer", "get_decay_parameter_names", "get_train_dataloader", "_get_train_sampler", "evaluate"),
     *("get_test_dataloader", "evaluation_loop", "create_accelerator_and_postprocess", "save_model", "_save"),
+    "get_optimizer_cls_and_kwargs",
 )
 # The Trainer's hook for both at once, which it has not called since 5.1, and what does in a class as much as it did.
 _BOTH = "create_optimizer_and_scheduler"

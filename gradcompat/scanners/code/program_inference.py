@@ -73,7 +73,19 @@ _TAKES_ADAPTERS = ("trl", "transformers.Trainer", "accelerate", "torch")
 _ADAPTED = ("peft", "adapter", "lora")
 _HALF = lazy_pattern(r"\b(?:bf16|fp16)\b")
 _PRECISION_VARIABLE = "ACCELERATE_MIXED_PRECISION"  # who sets it says what the next arguments take
-_BRAINS = frozenset({"speechbrain.Brain", "speechbrain.core.Brain"})
+# What trains in libraries that nothing of the vocabulary drives, by a call of it or of what it makes.
+_LOOPS_OF_OTHERS = (
+    (lazy_pattern(r"speechbrain\.(?:core\.)?Brain"), frozenset({"fit"})),
+    (lazy_pattern(r"flair\.trainers\.(?:\w+\.)*\w*Trainer"), frozenset({"train", "fine_tune"})),
+    (lazy_pattern(r"fastai\..*"), frozenset({"fit", "fit_one_cycle", "fit_flat_cos", "fine_tune"})),
+    (lazy_pattern(r"simpletransformers\..*"), frozenset({"train_model"})),
+    (lazy_pattern(r"detectron2\.engine\.(?:\w+\.)*\w*Trainer"), frozenset({"train"})),
+    (lazy_pattern(r"colbert\.(?:\w+\.)*Trainer"), frozenset({"train"})),
+    (lazy_pattern(r"autogluon\..*"), frozenset({"fit"})),
+    (lazy_pattern(r"(?:skorch|pytorch_tabnet)\..*"), frozenset({"fit"})),
+)
+# What a loop over a pipeline of spaCy makes its weights or its optimizer by.
+_STARTS_SPACY = frozenset({"initialize", "begin_training", "resume_training", "create_optimizer"})
 # ``[t[i : i + block_size] for i in range(0, total_length, block_size)]`` and the labels of what it gives.
 _CUT = lazy_pattern(r"\[\s*(\w+)\s*:\s*\1\s*\+\s*\w+\s*\]\s*for\s+\1\s+in\s+range\(\s*0\s*,")
 _ALL_COUNT = lazy_pattern(r"""\[["']labels["']\]\s*=\s*\w+\[["']input_ids["']\]""")
@@ -201,8 +213,10 @@ def _driven(found: Findings, end: Step) -> None:
     if "train_batch" in found.mentioned and "deepspeed" in found.imported and not found.drivers:
         found.trains = True  # a pipeline takes whole steps
         found.drivers["torch"] = found.place(_first(end, {"train_batch"}))
-    if "fit" in found.mentioned and not _BRAINS.isdisjoint(found.symbols):
-        found.trains = True  # nothing of the vocabulary drives SpeechBrain's loop
+    if any(found.mentioned & calls and any(map(names.fullmatch, found.symbols)) for names, calls in _LOOPS_OF_OTHERS):
+        found.trains = True
+    if "spacy" in found.imported and "update" in found.mentioned and found.mentioned & _STARTS_SPACY:
+        found.trains = True
     if "fit" in found.mentioned and "TTS" in found.imported and "trainer.Trainer" in found.symbols:
         found.trains = True  # nor Coqui's
     if "fit" in found.mentioned and any(map(_SELF_TRAINED.fullmatch, found.symbols)):

@@ -29,7 +29,7 @@ from gradcompat.scanners.configs.training_arguments import expanded, settled
 from gradcompat.scanners.key_mapping import Feed, Feeds, fed
 from gradcompat.scanners.launches import environment_variables
 from gradcompat.scanners.launches.environment_variables import VARIABLES, said_by
-from gradcompat.scanners.launches.launchers import MULTIRUN, Argument, Launch, is_lightning
+from gradcompat.scanners.launches.launchers import MULTIRUN, Argument, Launch, is_lightning, says_all
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.terms.calls import Call, Unread, Value
@@ -340,6 +340,9 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
     ]
     if launch.tool == "trl":
         found += [("", one) for one in training_arguments.stored_as_loaded(_values(launch), places.location(place))]
+    if launch.tool == "trl" and _trains_all_weights(launch):
+        whole = Setting(key="peft.method", value="none", location=places.location(place), presumed=True)
+        found.append(("", whole))
     if launch.tool == "trl" and launch.target is None and not launch.conditional:  # no script of TRL
         found.append(("", Setting(key=CALLS_KEY, value=("trl.cli.main()",), location=places.location(place))))
     if launch.tool == "ultralytics":
@@ -356,6 +359,11 @@ def _of_tool(launch: Launch, places: Places) -> list[tuple[str, Setting]]:
         alone = llamafactory.resumes_alone(_values(launch))
         found.append(("", Setting(key="training.resumed_adapter_alone", value=alone, location=places.location(place))))
     return found
+
+
+def _trains_all_weights(launch: Launch) -> bool:
+    """Is TRL's script, which makes an adapter where it is asked for one, asked for none, here or in a config?"""
+    return not launch.conditional and says_all(launch) and _values(launch).keys().isdisjoint({"use_peft", "config"})
 
 
 def _yolo(launch: Launch) -> tuple[Call, Call]:

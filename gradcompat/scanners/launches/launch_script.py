@@ -25,7 +25,7 @@ from gradcompat.scanners import any_config
 from gradcompat.scanners.key_mapping import Feed
 from gradcompat.scanners.launches import command_line
 from gradcompat.scanners.launches.command_line import Places, files_of, imports_of_launch, is_module, settings_of
-from gradcompat.scanners.launches.launchers import WRAPPERS, Argument, Launch, launch_of, uses_model
+from gradcompat.scanners.launches.launchers import WRAPPERS, Argument, Launch, launch_of, says_all, uses_model
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
@@ -274,12 +274,7 @@ def _command(launch: Launch) -> str:
 
 def _given_options(script: _Script, launch: Launch) -> tuple[LaunchOption, ...] | None:
     """The options and variables that a launch gives to its program; None if `$@` or the like may hold others."""
-    if any(HOLE in word.text for word in launch.files):
-        return None
-    behind = (
-        value for argument in launch.arguments if isinstance(argument.value, tuple) for value in argument.value[1:]
-    )
-    if HOLE in behind:  # `--lr 1e-4 "$@"`
+    if not says_all(launch):
         return None
     found: dict[str, LaunchOption] = {}
     for word in launch.files:

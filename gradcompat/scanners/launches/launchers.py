@@ -191,6 +191,14 @@ class Launch:
     conditional: bool = False
 
 
+def says_all(launch: Launch) -> bool:
+    """Are all arguments of a launch seen, with no ``"$@"`` among them that may hold others?"""
+    if any(HOLE in word.text for word in launch.files):
+        return False
+    several = (argument.value for argument in launch.arguments if isinstance(argument.value, tuple))
+    return not any(HOLE in value[1:] for value in several)  # `--lr 1e-4 "$@"`
+
+
 def launch_of(words: Sequence[Word]) -> Launch | None:
     """What a command starts, if it starts a training."""
     words = [word for word in words if word.text]

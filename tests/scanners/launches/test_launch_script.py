@@ -205,12 +205,28 @@ def test_the_folder_scan_takes_it() -> None:
     assert any_config.scan(fixture("launch/llava.sbatch")).kind == "launch-script"
 
 
+@pytest.mark.parametrize(
+    ("command", "methods"),
+    [
+        ("trl sft --model_name_or_path Qwen/Qwen3-4B --dataset_name x", ["none"]),
+        ("python trl/scripts/dpo.py --model_name_or_path Qwen/Qwen3-4B", ["none"]),
+        ("trl sft --model_name_or_path Qwen/Qwen3-4B --use_peft --lora_r 8", ["lora"]),
+        ("trl sft --config sft.yaml", []),  # which may ask for one
+        ('trl sft --model_name_or_path Qwen/Qwen3-4B "$@"', []),
+        ("trl sft --model_name_or_path Qwen/Qwen3-4B $EXTRA", []),
+    ],
+)
+def test_a_command_of_trls_makes_an_adapter_where_it_is_asked_for_one(command: str, methods: list[str]) -> None:
+    assert values(f"{command}\n", "peft.method") == methods
+
+
 def test_launches_that_disagree_are_all_told_and_one_in_a_branch_says_nothing_sure() -> None:
     context = scan(fixture("launch/stages.sh"))
     assert lines(context) == [
         (2, PROCESSES, 8),
         (2, "training.framework", "trl"),
         (2, "training.method", "sft"),
+        (2, "peft.method", "none"),
         (3, GA, 4),
         (3, "training.seed", 7),
         (5, "training.framework", None),
