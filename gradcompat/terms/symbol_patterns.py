@@ -193,6 +193,7 @@ def _names(calls: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(name_of, calls))
 
 
+@lru_cache(maxsize=32768)  # programs that share modules make the same calls
 def _truth_of_call(call: str, pattern: str) -> Truth:
     from gradcompat.terms.call_patterns import read_pattern
     from gradcompat.terms.calls import read_call
