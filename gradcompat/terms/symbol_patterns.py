@@ -184,8 +184,9 @@ def by_defaults(call: str, patterns: Iterable[str]) -> tuple[tuple[tuple[str, ob
 
 def _calls_of(calls: tuple[str, ...], pattern: str) -> list[str]:
     """The calls whose name is that of a pattern."""
-    named = matching(_names(calls), names_of(pattern)) if calls else frozenset()
-    return [call for call in calls if name_of(call) in named] if named else []
+    names = _names(calls)
+    named = matching(names, names_of(pattern)) if calls else frozenset()
+    return [call for call, name in zip(calls, names, strict=True) if name in named] if named else []
 
 
 @lru_cache(maxsize=256)

@@ -182,7 +182,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         settings.append(Setting(key="code.guarded", value=tuple(caught), location=facts.symbols[caught[0]]))
     unseen = _unseen(document, names, followed, facts)
     if not unseen:
-        settings += recomputes_nothing(facts, text)
+        settings += recomputes_nothing(facts)
     if unseen and unseen[0].location is not None:
         # What those modules use is used too, and nobody has looked.
         settings.append(Setting(key="code.symbols", value=None, location=unseen[0].location))
