@@ -36,6 +36,10 @@ from plans import RUNS, sets
 
 HERE = Path(__file__).parent
 PARSE = "import sys, tomli\nfor path in sys.argv[1:]:\n    tomli.loads(open(path, encoding='utf-8').read())"
+PARSE_CODE = (
+    "import ast, pathlib, sys, warnings\nwarnings.simplefilter('ignore')\n"
+    "for path in pathlib.Path(sys.argv[1]).rglob('*.py'):\n    ast.parse(path.read_text('utf-8'))"
+)
 PLANNED = "an own model with gradient accumulation under DeepSpeed"  # every large lock of the collection has a finding
 MEASURE = (
     "import json, resource, subprocess, sys, time\n"
@@ -205,7 +209,9 @@ def forked_lockfiles(folder: Path, runs: int) -> dict[str, float]:
 
 
 def many_files(folder: Path, runs: int) -> dict[str, float]:
-    """A repository of 2,845 Python files on all processors and on one, and the peak of 1,000 requirements files."""
+    """A repository of 2,845 Python files against parsing them, on all processors and on one, and the peak of 1,000
+    requirements files.
+    """
     sources = [path for path in sorted(Path(os.__file__).parent.glob("*.py")) if path.stat().st_size < 8000]
     repository = folder / "repository"
     shutil.rmtree(repository, ignore_errors=True)
@@ -217,7 +223,11 @@ def many_files(folder: Path, runs: int) -> dict[str, float]:
         source = sources[number % len(sources)].read_text("utf-8")
         module.write_text(f"{source}\nimport torch\nfrom transformers import Trainer\n", "utf-8")
     check = gradcompat("check", "--no-cache", str(repository))
-    wall = min(timed(check)[0] for _ in range(runs))
+    parse = [sys.executable, "-c", PARSE_CODE, str(repository)]
+    rounds = [(timed(check), timed(parse)) for _ in range(runs)]
+    wall, processor = (min(one[0][which] for one in rounds) for which in (0, 1))
+    parsing = min(one[1][1] for one in rounds)
+    ratios = report("check of 2,845 Python files / parsing them alone", processor, parsing, "the less, the better")
     alone = min(timed(check, one_processor=True)[0] for _ in range(runs))
     processors = os.cpu_count() or 1
     print(f"2,845 Python files: {alone / wall:.2f} times as long on one processor as on {processors} ({wall:.1f} s)")
@@ -231,7 +241,7 @@ def many_files(folder: Path, runs: int) -> dict[str, float]:
     for shown in ("text", "json"):
         mega = peak(gradcompat("check", "--no-cache", str(two), "--format", shown))
         print(f"1,000 requirements files of two lines as {shown}: peak {mega:.0f} MB (reach 150)")
-    return {"2,845 Python files on all processors / on one": wall / alone}
+    return {**ratios, "2,845 Python files on all processors / on one": wall / alone}
 
 
 def peak(command: list[str]) -> float:

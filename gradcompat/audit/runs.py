@@ -61,7 +61,12 @@ class Contexts:
     @property
     def every(self) -> tuple[Context, ...]:
         """Everything that was scanned, each file once."""
-        return tuple(dict.fromkeys((*self.together, *self.named, *self.found)))
+        return tuple(dict.fromkeys(self._scanned))
+
+    @property
+    def _scanned(self) -> tuple[Context, ...]:
+        """The same, for whom a file that comes twice does no harm: to tell that compares all that files say."""
+        return (*self.together, *self.named, *self.found)
 
     def skipped(self, unused: Collection[str] = ()) -> list[Skipped]:
         """What could not be read, and what could not be understood: that leaves a condition open, and is no gap.
@@ -72,16 +77,17 @@ class Contexts:
         Args:
             unused: the files that are part of no run.
         """
-        modules = {module for context in self.every for module in context.modules}
+        every = self.every
+        modules = {module for context in every for module in context.modules}
         silent = {*unused, *modules} - {context.source for context in self.together}
-        telling = (context for context in self.every if context.kind not in PROGRAMS or context.source not in silent)
+        telling = (context for context in every if context.kind not in PROGRAMS or context.source not in silent)
         inside = (replace(skipped, gap=False) for context in telling for skipped in context.skipped)
         return [*self.unread, *dict.fromkeys(inside), *self._uncomposed()]
 
     def _uncomposed(self) -> tuple[Skipped, ...]:
         if not self.composing.spent:
             return ()
-        what = next(context.source for context in self.every if context.composed is not None)
+        what = next(context.source for context in self._scanned if context.composed is not None)
         reason = (
             f"composing it for every command line reads more than {COMPOSED_FILES:,} files: what the last ones train "
             "with is not known; name fewer scripts with `--context`"
@@ -91,7 +97,7 @@ class Contexts:
     @property
     def sources(self) -> tuple[str, ...]:
         """Every file that was read, as it is shown."""
-        return tuple(dict.fromkeys(context.source for context in self.every))
+        return tuple(dict.fromkeys(context.source for context in self._scanned))
 
     def of(self, environments: Sequence[str]) -> list[tuple[Context, ...]]:
         """The runs of each environment, in their order.
@@ -116,7 +122,7 @@ class Contexts:
         None where no code was read at all. An environment in a folder without any, of a project that has some
         elsewhere, has code that takes nothing.
         """
-        if not any(context.kind in _CODE or context.run for context in self.every):
+        if not any(context.kind in _CODE or context.run for context in self._scanned):
             return [None] * len(environments)
         shared = (*self.together, *self.named)
         owned = self._owned(environments)

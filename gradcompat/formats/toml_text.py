@@ -63,6 +63,9 @@ class TablePlaces:
         if index >= len(self._starts):
             return Location(path=self._path)
         start = self._starts[index] + len(self._header)
+        plain = f'\nname = "{name}"\nversion = '
+        if self._text.startswith(plain, start):  # as tools write nearly all of them
+            return self._location(start + len(plain))
         end = self._starts[index + 1] if index + 1 < len(self._starts) else len(self._text)
         named = _value(self._text, "name", start, end)
         if named < 0 or not self._text.startswith((f'"{name}"', f"'{name}'"), named):

@@ -61,7 +61,8 @@ def matches_of(combination: Combination, issue: Issue, view: View) -> Iterator[M
             beside_these = by_class(combination, without_deepspeed(combination, others, chosen, view), chosen, view)
             beside_these = by_build(combination, beside_these, chosen, view)
             elsewhere = _elsewhere(chosen, view)
-            if all(verdict.certainty for verdict in (*absent, *beside_these, *elsewhere)):
+            by_choice = beside_these if beside_these is not others else ()  # the others were looked at above
+            if all(verdict.certainty for verdict in (*absent, *by_choice, *elsewhere)):
                 matched = True
                 apart = built_apart(chosen, view) if len(chosen) > 1 else ()
                 decisive = [*verdicts, *absent, *beside_these, *elsewhere, *apart, *of_run]
@@ -115,6 +116,6 @@ def _chosen(
         return
     shared = releases() if compared and count > FEW else frozenset()
     for choices in product(*possible):
-        first = [choice.entries[0] for choice in choices if choice.entries]
+        first = [choice.entries[0] for choice in choices if choice.entries] if len(choices) > 1 else ()
         if all(forks.together(entry, other, shared) for index, entry in enumerate(first) for other in first[:index]):
             yield tuple(entry for choice in choices for entry in choice.entries), [choice.verdict for choice in choices]

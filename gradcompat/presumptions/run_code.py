@@ -127,13 +127,24 @@ class RunCode:
         }
 
     @cached_property
+    def taken_or_called(self) -> tuple[str, ...]:
+        """What any code is known to take or to call."""
+        return (*self.taken, *self.called)
+
+    @cached_property
+    def _lines_of_others(self) -> tuple[str, ...]:
+        return tuple(self._calls_of_others)
+
+    @cached_property
     def _calls_of_others(self) -> dict[str, Location]:
         return {call: place for call, place in self.called.items() if is_call(call)}
 
     def called_by_others(self, symbols: tuple[str, ...]) -> tuple[str, Location] | None:
         """The first name among some that programs call that train nothing, and where; None if they call none."""
-        met = met_by(tuple(self._calls_of_others), symbols) if self._calls_of_others else ()
-        return next(((name_of(call), place) for call, place in self._calls_of_others.items() if call in met), None)
+        met = met_by(self._lines_of_others, symbols)
+        if not met:
+            return None
+        return next((name_of(call), place) for call, place in self._calls_of_others.items() if call in met)
 
     @cached_property
     def _packages(self) -> frozenset[str]:

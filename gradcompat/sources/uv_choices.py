@@ -8,7 +8,7 @@ for each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -126,11 +126,14 @@ class Targets:
 
     Args:
         tables: the entries.
+        wanted: the names of those that are asked for; None for all.
     """
 
-    def __init__(self, tables: Iterable[dict[str, Any]]) -> None:
+    def __init__(self, tables: Iterable[dict[str, Any]], wanted: Collection[str] | None = None) -> None:
         self._found: dict[tuple[str, ...], tuple[int, ...]] = {}
         for index, table in enumerate(tables):
+            if wanted is not None and str(table.get("name")) not in wanted:
+                continue
             for key in _keys(table):
                 self._found[key] = (*self._found.get(key, ()), index)
 

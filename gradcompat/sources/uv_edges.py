@@ -33,7 +33,8 @@ def reached(entries: list[Any], declared: Any, members: Any = None) -> dict[int,
     choices = Choices(conflicts(declared))
     if not forked and not choices.countable:
         return {}
-    targets = Targets(tables)
+    # What is there once and under no choice needs no edges.
+    targets = Targets(tables, None if choices.countable else forked)
     conflicting = set(_conflicting(declared))
     chosen = _chosen(tables, targets, conflicting, members, choices) if choices.countable else {}
     markers: dict[int, dict[str, None]] = {}

@@ -99,7 +99,8 @@ def _package(entry: dict[str, Any], pin: Pin, location: Location, *, conditions:
     kind: SourceKind = "registry"
     if isinstance(source, dict):
         kind = next((known for known in _KINDS if known in source), "registry")
-    markers = tuple(filter(None, map(marker_or_none, texts(entry.get("resolution-markers")))))
+    forks = entry.get("resolution-markers")
+    markers = tuple(filter(None, map(marker_or_none, texts(forks)))) if forks else ()
     marker = _any_of(markers) if markers else None
     led_by = conditions.get(id(entry), ())
     return Package(

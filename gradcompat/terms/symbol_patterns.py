@@ -190,8 +190,9 @@ def by_defaults(call: str, patterns: Iterable[str]) -> tuple[tuple[tuple[str, ob
 
 def _calls_of(calls: tuple[str, ...], pattern: str) -> list[str]:
     """The calls whose name is that of a pattern."""
-    named = matching(_names(calls), names_of(pattern)) if calls else frozenset()
-    return [call for call in calls if name_of(call) in named] if named else []
+    names = _names(calls)
+    named = matching(names, names_of(pattern)) if calls else frozenset()
+    return [call for call, name in zip(calls, names, strict=True) if name in named] if named else []
 
 
 @lru_cache(maxsize=256)
@@ -199,6 +200,7 @@ def _names(calls: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(name_of, calls))
 
 
+@lru_cache(maxsize=32768)  # programs that share modules make the same calls
 def _truth_of_call(call: str, pattern: str) -> Truth:
     from gradcompat.terms.call_patterns import read_pattern
     from gradcompat.terms.calls import read_call

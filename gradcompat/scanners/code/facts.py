@@ -84,7 +84,8 @@ _TELLING = (
 )
 
 # What leaves tokens out of the loss. Other labels are the ids themselves, as collators for language models make them.
-_LEAVES_OUT = lazy_pattern(r"(?<!\w)-100\b|IGNORE_INDEX|ignore_index")  # not 0-100, as texts have it
+# Each begins with a sign that is written out, by which a search is fast; not 0-100, as texts have it.
+_LEAVES_OUT = lazy_pattern(r"-100\b(?<!\w-100)|IGNORE_INDEX|ignore_index")
 
 # Padding, which every collator leaves out, a metric that takes the same tokens out again, and a loss that is told so.
 _LEAVES_NO_ANSWER_OUT = lazy_pattern(

@@ -14,6 +14,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from gradcompat.budget import Budget
@@ -45,6 +46,11 @@ _DECLARATIONS = lazy_pattern(
 )
 _DECLARED = lazy_pattern(r"""^[ \t]*(?:-[ \t]+|["']|name[ \t]*=[ \t]*")?([A-Za-z][\w.-]*)""", re.MULTILINE)
 _OWN_NAME = lazy_pattern(r"""^[ \t]*name[ \t]*=[ \t]*["']?([A-Za-z][\w.-]*)""", re.MULTILINE)
+
+
+@lru_cache(maxsize=4096)  # asked for every import of every module, again for each program
+def _folder_of(file: str) -> str:
+    return os.path.dirname(file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +140,7 @@ class Project:
 
     def find(self, name: str, importer: str) -> tuple[str, str] | None:
         """The file of the module that a full name leads into, and the rest of the name; None if it is of no project."""
-        folder = os.path.dirname(importer)
+        folder = _folder_of(importer)
         key = (folder, name)
         if key not in self._places:
             self._places[key] = self._find(name, folder, program=importer not in self._modules)
@@ -143,7 +149,7 @@ class Project:
 
     def _hidden(self, file: str, importer: str) -> tuple[str, str]:
         """A module, or what hides it in its package: with ``from .train import train`` there, that is the function."""
-        package = os.path.join(os.path.dirname(file), "__init__.py")
+        package = os.path.join(_folder_of(file), "__init__.py")
         if package in (file, importer) or not self._is_module(package):
             return file, ""
         name = os.path.basename(file).removesuffix(".py")

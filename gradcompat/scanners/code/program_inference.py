@@ -484,15 +484,16 @@ def _ended(found: Findings, end: Step) -> None:
         found.symbols.setdefault("tokenizer.eos_token.written", found.place(end.node))
 
 
-def recomputes_nothing(found: Findings, text: str) -> Iterator[Setting]:
+def recomputes_nothing(found: Findings) -> Iterator[Setting]:
     """A loop of the program's own recomputes no activations if no word of it says so; a config still may.
 
     Args:
         found: in the program, all of whose modules were read.
-        text: of the program and of these modules.
     """
     driver = next((one for one in found.settings if one.key == "training.framework"), None)
-    if driver is None or driver.value not in LOOPS_OF_ITS_OWN or found.names.stars or _RECOMPUTES.search(text):
+    if driver is None or driver.value not in LOOPS_OF_ITS_OWN or found.names.stars:
+        return
+    if found.with_text(_RECOMPUTES.search):
         return
     yield Setting(key="training.gradient_checkpointing", value=False, location=driver.location, presumed=True)
 

@@ -84,6 +84,7 @@ FEEDS: Feeds = {
 # `import unsloth` puts classes of its own in the place of these, which pass what TRL has dropped on to the config
 # (unsloth/trainer.py, _backwards_compatible_trainer, and unsloth/models/rl.py).
 _UNSLOTHS = lazy_pattern(r"trl(?:\.trainer\.\w+)?\.\w+(?:Trainer|Config)")
+_NO_LIBRARY = "imports no library for training"
 _REGISTERING = frozenset({"add", "append", "extend", "insert", "register", "setdefault", "update"})
 
 
@@ -127,6 +128,8 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     followed = Followed()
     runs = kind == "notebook" or _does_something(tree)
     try:
+        if LIBRARIES.isdisjoint(names.imported) and (is_test or not _takes_from_project(names, placed)):
+            raise Unrecognised(_NO_LIBRARY, path=document.path)  # before the long part, as most modules are
         facts: Findings | None = None
         if placed is None or is_test or not runs:
             facts = read(called, names, place, document)
@@ -134,6 +137,9 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         if placed is not None and not is_test and (facts is None or facts.trains or facts.lightning_module is not None):
             project, file = placed
             followed = follow(document, names, project, file)
+            everything = (names, *(module.names for module in followed.modules))
+            if all(LIBRARIES.isdisjoint(one.imported) for one in everything):
+                raise Unrecognised(_NO_LIBRARY, path=document.path)
             statements = reached(called, names, file, followed.modules, project)
             files = [(called, names), *((module.tree, module.names) for module in followed.modules)]
             # Of a module that nobody imports here, and in one that was not read, anybody may call them.
@@ -144,7 +150,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         elif placed is not None:
             followed.unread = _not_followed(document, names, *placed)
         if facts is None or not LIBRARIES & facts.imported:
-            raise Unrecognised("imports no library for training", path=document.path)
+            raise Unrecognised(_NO_LIBRARY, path=document.path)
         text = "\n".join((document.text, *(module.document.text for module in followed.modules)))
         left = unset(facts, text)
     except RecursionError:
@@ -179,7 +185,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         settings.append(Setting(key="code.guarded", value=tuple(caught), location=facts.symbols[caught[0]]))
     unseen = _unseen(document, names, followed, facts)
     if not unseen:
-        settings += recomputes_nothing(facts, text)
+        settings += recomputes_nothing(facts)
     if unseen and unseen[0].location is not None:
         # What those modules use is used too, and nobody has looked.
         settings.append(Setting(key="code.symbols", value=None, location=unseen[0].location))
@@ -398,6 +404,11 @@ def _is_action(value: ast.expr) -> bool:
     if not isinstance(value, ast.Call):
         return False
     return not (isinstance(value.func, ast.Attribute) and value.func.attr in _REGISTERING)
+
+
+def _takes_from_project(names: Names, placed: tuple[Project, str] | None) -> bool:
+    """Does a file import a module of its project, which may import a library for it?"""
+    return placed is not None and any(placed[0].find(name, placed[1]) is not None for name in names.imports)
 
 
 def _not_followed(document: Document, names: Names, project: Project, file: str) -> list[tuple[str, int, str, str]]:

@@ -34,13 +34,16 @@ _DEEPEST = 200
 # A string that is not closed ends with the line or the text, so that each sign is looked at once.
 _LONG_STRING = r"""'{3}(?:[^'\\]|\\.|'(?!''))*(?:'{3})?|"{3}(?:[^"\\]|\\.|"(?!""))*(?:"{3})?"""
 _SHORT_STRING = r"""'(?:[^'\\\n]|\\.)*'?|"(?:[^"\\\n]|\\.)*"?"""
+# Each with all that stands in front of it: one always matches behind that, so that no place is tried twice.
 _TOKEN = lazy_pattern(
-    rf"(?P<skip>\#[^\n]*|\\\r?\n)|(?P<format>\b(?:[rR]?[fFtT]|[fFtT][rR])(?=['\"]))?(?P<string>{_LONG_STRING}|{_SHORT_STRING})"
-    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<end>[,;\n])|(?P<chain>[.+\-*/%|^&@<>]+)",
+    rf"""[^#\\"'()\[\]{{}},;\n.+\-*/%|^&@<>]*(?:(?P<skip>\#[^\n]*|\\(?:\r?\n)?|\Z)|(?P<string>{_LONG_STRING}|{_SHORT_STRING})"""
+    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<end>[,;\n])|(?P<chain>[.+\-*/%|^&@<>]+))",
     re.DOTALL,
 )
 # `self.loader: DataLoader = make()`, at the begin of a line.
 _TYPED = lazy_pattern(r"^[ \t]*[\w.]+[ \t]*:[ \t]*[\w'\"][^=\n]*=(?!=)", re.MULTILINE)
+_FORMAT = lazy_pattern(r"\b(?:[rR]?[fFtT]|[fFtT][rR])\Z")  # what stands in front of an f-string
+_LONGEST_PREFIX = 2
 _OPERATOR = lazy_pattern(r"[.+\-*/%|^&@<>(\[]")
 
 
@@ -236,15 +239,17 @@ def _too_deep(text: str) -> int | None:
             if len(levels) > 1:
                 total -= levels.pop()
         elif kind == "end":
-            if match[0] == "\n" and len(levels) > 1:
+            if len(levels) > 1 and match["end"] == "\n":
                 continue
             total -= levels[-1]
             levels[-1] = 0
-        elif match["format"]:
+        elif kind == "string" and match.end() - match.start("string") > _LONGEST_CHAIN:
             # Braces of f-strings hold expressions; outside of them there is prose.
-            total_here = sum(len(_OPERATOR.findall(part)) for part in _braces(match["string"]))
-            if total_here > _LONGEST_CHAIN:
-                return text.count("\n", 0, match.start()) + 1
+            start = match.start("string")
+            if _FORMAT.search(text, max(0, start - _LONGEST_PREFIX), start):
+                total_here = sum(len(_OPERATOR.findall(part)) for part in _braces(match["string"]))
+                if total_here > _LONGEST_CHAIN:
+                    return text.count("\n", 0, start) + 1
         if total > _LONGEST_CHAIN or len(levels) > _DEEPEST:
             return text.count("\n", 0, match.start()) + 1
     return None

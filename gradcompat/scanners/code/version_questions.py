@@ -19,7 +19,8 @@ from gradcompat.startup.lazy_dataclasses import dataclass, replace
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # A text without any of these words asks nothing itself.
-_ASKING = lazy_pattern(r"__version__|metadata|get_distribution|\bis_\w+_version|\bcompare_versions")
+# Each begins with a letter that is written out, by which a search is fast.
+_ASKING = lazy_pattern(r"__version__|metadata|get_distribution|is_\w+_version|compare_versions")
 _PARSING = frozenset({"Version", "parse", "parse_version", "LooseVersion", "StrictVersion", "TorchVersion"})
 _PARSERS = frozenset({"packaging", "distutils", "pkg_resources", "setuptools", "looseversion", "torch"})
 _METADATA = frozenset({"importlib.metadata.version", "importlib_metadata.version"})

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gradcompat.errors import Unrecognised
 from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context
@@ -66,6 +67,32 @@ def test_a_module_beside_the_program_is_read_with_it(tmp_path: Path) -> None:
         False,
     )
     assert context.skipped == ()
+
+
+@pytest.mark.parametrize("package", ["", "pipeline/__init__.py"])
+@pytest.mark.parametrize("does", ["", "print('starts')\n"])
+def test_a_program_whose_modules_alone_import_a_library(tmp_path: Path, package: str, does: str) -> None:
+    module = package.replace("__init__", "steps") or "steps.py"
+    files = {
+        "train.py": f"from {module.removesuffix('.py').replace('/', '.')} import fit\n{does}def main():\n    fit()\n",
+        package or "other.py": "",
+        module: f"{TRAIN}def fit():\n    Trainer(args=TrainingArguments('out')).train()\n",
+    }
+    if does:
+        files["train.py"] += "main()\n"
+        assert scanned(tmp_path, files).run
+    without = {**files, module: "def fit():\n    print(1)\n"}
+    with pytest.raises(Unrecognised, match="imports no library for training"):
+        scanned(tmp_path / "without", without)
+
+
+def test_a_test_without_a_library_is_none_of_a_run(tmp_path: Path) -> None:
+    files = {
+        "test_steps.py": "import steps\n\ndef test_it():\n    steps.fit()\n",
+        "steps.py": f"{TRAIN}def fit():\n    Trainer(args=TrainingArguments('out')).train()\n",
+    }
+    with pytest.raises(Unrecognised, match="imports no library for training"):
+        scanned(tmp_path, files, "test_steps.py")
 
 
 @pytest.mark.parametrize(

@@ -1513,6 +1513,8 @@ def test_a_loss_or_a_metric_without_a_training_loop(name: str) -> None:
         ("\nx" + "+x" * DEEP, "`x.py:2`: nested too deeply"),
         ("\n" + "(" * DEEP, "`x.py:2`: nested too deeply"),
         ("\nf'{x" + ".a" * DEEP + "}'", "`x.py:2`: nested too deeply"),
+        ("\nx = Rf'{x" + ".a" * DEEP + "}'", "`x.py:2`: nested too deeply"),
+        ("\nx = 'f' '{" + ".a" * DEEP + "}'", "`x.py`: imports no library for training"),  # a plain text
         ("-" * DEEP + "1", "`x.py`: nested too deeply"),
         ("x" * (512 * 1024 + 1), "`x.py`: is longer than 512 KiB, which is too long to read"),
     ],

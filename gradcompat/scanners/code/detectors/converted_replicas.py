@@ -12,7 +12,7 @@ from gradcompat.scanners.code.walk import text
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # What wraps a model, as a program spells it.
-WRAPPING = lazy_pattern(r"\b(?:DistributedDataParallel|DDP)\(")
+WRAPPING = lazy_pattern(r"(?:DistributedDataParallel|DDP)\(")
 CONVERTED = "torch.nn.parallel.DistributedDataParallel.converted"
 """The use of such a model, for records."""
 _WRAPPERS = lazy_pattern(r"(?:\w+\.)*(?:DistributedDataParallel|DDP)")

@@ -14,7 +14,7 @@ from gradcompat.startup.lazy_patterns import lazy_pattern
 
 ENGINES = ("deepspeed.initialize", "ds.initialize")
 # What attaches an adapter.
-ATTACHING = lazy_pattern(r"\b(?:add_adapter|load_adapter|add_module|inject_adapter_in_model|get_peft_model)\b")
+ATTACHING = lazy_pattern(r"(?:add_adapter|load_adapter|add_module|inject_adapter_in_model|get_peft_model)\b")
 _OPTIMIZER = lazy_pattern(r"(?:\w+\.)*optim\.[A-Z]\w*|Adam|AdamW|AdamW8bit|SGD|RMSprop|Adagrad|Adafactor")
 # What bitsandbytes' GlobalOptimManager writes down for a parameter, and reads once.
 OVERRIDING = lazy_pattern(r"\boverride_config\b")

@@ -9,7 +9,7 @@ from gradcompat.scanners.code.syntax import last_name, nodes_in
 from gradcompat.scanners.code.walk import text
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
-SAMPLING = lazy_pattern(r"\bdef __getitem__\b|\bdef __call__\b")
+SAMPLING = lazy_pattern(r"def __(?:getitem|call)__\b")
 SAMPLED = "numpy.random.in_samples"
 """The use of such numbers, for records."""
 _MAKING = frozenset({"__getitem__", "__call__"})  # of a dataset, and of a transformation

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gradcompat.scanners.code.object_history import called_name
 from gradcompat.scanners.code.syntax import nodes_in
@@ -44,13 +44,16 @@ def uses(statements: Iterable[ast.stmt]) -> tuple[tuple[str, ast.AST], ...]:
 
 def _uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
     bodies: list[list[ast.stmt]] = [list(statements)]
-    unprepared = _unprepared(bodies[0])
+    everything = nodes_in(*bodies[0])
+    if not any(_is_of_schedule(node) for node in everything if isinstance(node, ast.Call)):
+        return
+    unprepared = _unprepared(everything)
     if unprepared is not None:
         yield "scheduler.unprepared", unprepared
-    multiplied = _of_all_processes(bodies[0])
+    multiplied = _of_all_processes(everything)
     if multiplied is not None:
         yield "scheduler.of_all_processes", multiplied
-    counted = _of_whole_loader(bodies[0])
+    counted = _of_whole_loader(everything)
     if counted is not None:
         yield "scheduler.of_whole_loader", counted
     for body in bodies:
@@ -67,11 +70,17 @@ def _uses(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.AST]]:
                 yield "scheduler.step.at_exchange", node
 
 
-def _unprepared(statements: Iterable[ast.stmt]) -> ast.AST | None:
+def _is_of_schedule(call: ast.Call) -> bool:
+    """Does a call make a schedule or step one, of which each use has one or the other?"""
+    name = called_name(call)
+    return SCHEDULE.search(name) is not None or (name == "step" and "sched" in _owner(call))
+
+
+def _unprepared(nodes: Sequence[ast.AST]) -> ast.AST | None:
     """A schedule that is not among what the calls of ``prepare`` are given, all of which name what it is."""
     made: dict[str, ast.Assign] = {}
     prepared: list[ast.expr] = []
-    for node in nodes_in(*statements):
+    for node in nodes:
         match node:
             case ast.Assign(targets=[target], value=ast.Call() as value) if SCHEDULE.search(called_name(value)):
                 made.setdefault(ast.unparse(target), node)
@@ -85,9 +94,8 @@ def _unprepared(statements: Iterable[ast.stmt]) -> ast.AST | None:
     return first if prepared and seen and named.isdisjoint(made) and not any(map(SCHEDULE.search, named)) else None
 
 
-def _of_all_processes(statements: Iterable[ast.stmt]) -> ast.AST | None:
+def _of_all_processes(nodes: Sequence[ast.AST]) -> ast.AST | None:
     """The first schedule that is given a number of steps into which ``accelerator.num_processes`` goes."""
-    nodes = nodes_in(*statements)
     if not any(map(_is_number_of_processes, nodes)):
         return None
     told: dict[str, list[ast.expr]] = {}
@@ -109,12 +117,11 @@ def _of_all_processes(statements: Iterable[ast.stmt]) -> ast.AST | None:
     return None
 
 
-def _of_whole_loader(statements: Iterable[ast.stmt]) -> ast.AST | None:
+def _of_whole_loader(nodes: Sequence[ast.AST]) -> ast.AST | None:
     """The first schedule with a number of steps into which the length of a loader goes before it is prepared.
 
     A number that an option may give (``args.max_train_steps``) is none of these.
     """
-    nodes = nodes_in(*statements)
     told: dict[str, list[ast.expr]] = {}
     prepared: dict[str, int] = {}  # name → the first line
     for node in nodes:

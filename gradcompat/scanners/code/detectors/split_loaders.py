@@ -11,7 +11,7 @@ from gradcompat.scanners.code.syntax import argument_of, nodes_in
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # What a program that shares its data by hand speaks of.
-SHARING = lazy_pattern(r"\bDistributedSampler\b|\bsplit_dataset_by_node\b")
+SHARING = lazy_pattern(r"DistributedSampler\b|split_dataset_by_node\b")
 _SAMPLER, _BY_NODE = "DistributedSampler", "split_dataset_by_node"
 _BEFORE_SAMPLER = 3  # dataset, batch_size and shuffle
 _ACCELERATOR = lazy_pattern(r"accel|^acc$", re.IGNORECASE)  # and no preparation of something else
