@@ -745,7 +745,9 @@ def _of_named_class(settings: list[Setting]) -> list[Setting]:
 
 def _left_by_all(members: Sequence[Context], settings: Sequence[Setting]) -> tuple[Unset, ...]:
     """What is left to defaults: what one file leaves out another may say, but for the adapter that a program writes."""
-    if len(members) == 1:
+    # A config of a project's own keys says what the program looks up in it.
+    saying = [member for member in members if member is members[0] or member.settings or not member.values]
+    if len(saying) == 1:
         return members[0].unset
     stated = {setting.key for setting in settings}
     left = (one for member in members for one in member.unset if one.of.partition(".")[0] == "peft")

@@ -20,7 +20,7 @@ from gradcompat.scanners.code.assignments import (
     trained_module,
     variable,
 )
-from gradcompat.scanners.code.calls import BATCH, KNOWN_METHODS, KNOWN_OF_TYPE, PADDING, PROCESSORS, known
+from gradcompat.scanners.code.calls import BATCH, KNOWN_METHODS, KNOWN_OF_TYPE, PADDING, PROCESSORS, TRAINING, known
 from gradcompat.scanners.code.command_options import read_parsed_classes
 from gradcompat.scanners.code.config_lookups import loaded_file, lookup
 from gradcompat.scanners.code.dataclass_parsers import PARSERS, dataclass_parser, fills_own_alone, parsed_input
@@ -412,8 +412,8 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
     if one is not None:
         given_to = found.arguments(step, call, one.positional)
         if method == "train":
-            given_to = [argument for argument in given_to if not _handed_on(argument, found)]
-        found.feed(step, one, given_to)
+            given_to = [argument for argument in given_to if not _handed_on(argument, found, step)]
+        found.feed(step, one, given_to, TRAINING if one is KNOWN_OF_TYPE["train"] else "")
         for key, value in one.states.items():
             found.state(step, key, value)
     halved = made_half(call, found.names, step.scope)
@@ -461,10 +461,12 @@ def _names_model(argument: Argument, found: Findings, step: Step) -> bool:
     return isinstance(option.default, str) if option is not None else bool(lookup(given, found.names, step.scope))
 
 
-def _handed_on(argument: Argument, found: Findings) -> bool:
+def _handed_on(argument: Argument, found: Findings, step: Step) -> bool:
     """``resume_from_checkpoint=training_args.resume_from_checkpoint``: says what these arguments say by themselves."""
     given = argument.given
     if not isinstance(given, ast.Attribute) or argument.value is not UNKNOWN:
+        return False
+    if lookup(given, found.names, step.scope):
         return False
     return given.attr == argument.name and given.attr not in found.options
 

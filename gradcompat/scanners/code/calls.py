@@ -613,7 +613,11 @@ OWN_LOOP = Known(
     },
 )
 LOOP = "own loop"  # what a config gives it its numbers as: no function has such a name
+# The same for what loads a model, for what an optimizer is made with, and for what a trainer goes on from.
+MODELS, OPTIMIZERS, TRAINING = "model loading", "optimizer making", "trainer's method"
 KNOWN[LOOP] = (OWN_LOOP,)
+_UNNAMED = {MODELS: Known(frozenset(), LOADING), OPTIMIZERS: OPTIMIZER_ARGUMENTS, TRAINING: KNOWN_OF_TYPE["train"]}
+KNOWN.update({name: (one,) for name, one in _UNNAMED.items()})
 
 
 def known(name: str) -> Known | None:
@@ -654,7 +658,7 @@ def feeds() -> Feeds:
     """Everything above as one table, for the page of the vocabulary: ``Accelerator(mixed_precision)``."""
     table: dict[str, Feed | tuple[Feed, ...]] = dict(training_arguments.FEEDS)
     for name, alternatives in KNOWN.items():
-        for one in alternatives:
+        for one in alternatives if name not in _UNNAMED else ():
             if name in _ADAPTERS and name != "LoraConfig":
                 continue  # as LoraConfig
             if all(one.feeds is not shared for shared in (_ARGUMENTS, _TRAINER, _ENGINE)):

@@ -8,7 +8,7 @@ import re
 from gradcompat.model.context import ConfigLookup, OptionDefault
 from gradcompat.model.environment import Setting, SettingValue
 from gradcompat.scanners.code.arguments import Argument
-from gradcompat.scanners.code.calls import LOADING, OF_CONFIG, Known
+from gradcompat.scanners.code.calls import LOADING, MODELS, OF_CONFIG, Known
 from gradcompat.scanners.code.config_lookups import lookup
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.option_defaults import is_option, named_option, variable_option
@@ -69,7 +69,7 @@ def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.state(always, "model.architecture", (last,))
         return
     if _CONFIG.fullmatch(name):
-        found.feed(step, Known(frozenset(), OF_CONFIG), found.arguments(step, call))
+        found.feed(step, Known(frozenset(), OF_CONFIG), found.arguments(step, call), MODELS)
         return
     owner = head.rpartition(".")[2]
     if last == _PIECES and is_model(head):
@@ -79,7 +79,7 @@ def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     if last not in ("from_pretrained", "from_config") or not (auto or is_model(head) or owner in _LOADERS):
         return
     arguments = found.arguments(step, call, _POSITIONAL_OF_UNSLOTH if owner in _UNSLOTH else _POSITIONAL)
-    found.feed(step, Known(frozenset(), LOADING if owner in _LOADERS else _FEEDS), arguments)
+    found.feed(step, Known(frozenset(), LOADING if owner in _LOADERS else _FEEDS), arguments, MODELS)
     if is_model(head):
         found.state(always, "model.architecture", (owner,))
     if last == "from_pretrained" and owner not in _LOADERS:

@@ -6,7 +6,7 @@ import ast
 
 from gradcompat.model.context import OptionBranch, OptionTest
 from gradcompat.scanners.code import calls
-from gradcompat.scanners.code.calls import OPTIMIZER_ARGUMENTS
+from gradcompat.scanners.code.calls import OPTIMIZER_ARGUMENTS, OPTIMIZERS
 from gradcompat.scanners.code.detectors.named_optimizers import named_optimizer
 from gradcompat.scanners.code.detectors.trained_adapters import optimizes_merged_model
 from gradcompat.scanners.code.findings import Findings
@@ -50,7 +50,7 @@ def read_optimizer(found: Findings, step: Step, call: ast.Call, names: tuple[str
             chosen = found.options_of.get(one) if len(names) > 1 else None
             _state(found, step, "optimizer.name", None if bits is UNKNOWN else optimizer[0], chosen)
             _state(found, step, "optimizer.library", optimizer[1], chosen)
-    found.feed(step, OPTIMIZER_ARGUMENTS, arguments)
+    found.feed(step, OPTIMIZER_ARGUMENTS, arguments, OPTIMIZERS)
     found.state(step, "optimizer.groups", _groups(found, step, call))
     merged = optimizes_merged_model(call, found.names, step.scope)
     if merged is not None:

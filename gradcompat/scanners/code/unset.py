@@ -18,12 +18,14 @@ _ELSEWHERE = (
     *("training_args.bin", "hyperparameter_search"),
 )
 # What fills them in where the arguments of a trainer are made, and not where an adapter's config is written out.
-_FILLING = ("HfArgumentParser", "TrlParser", "dataclasses")
+_FILLING = ("HfArgumentParser", "TrlParser", "import dataclasses", "dataclasses.")
+# What of dataclasses fills none: the program's own classes are no arguments of a trainer, unless they derive from them.
+_OF_DATACLASSES = frozenset({"dataclass", "field", "fields", "asdict", "is_dataclass"})
 # Packages that put their own in the place of what is called.
 _PATCHING = frozenset(
     {
         *("unsloth", "axolotl", "swift", "llamafactory", "optimum", "adapters", "setfit", "sentence_transformers"),
-        *("hydra", "jsonargparse", "tyro", "simple_parsing", "fire"),
+        *("hydra", "jsonargparse", "tyro", "simple_parsing", "fire", "pyrallis", "draccus"),
     }
 )
 
@@ -35,7 +37,7 @@ def unset(found: Findings, text: str) -> tuple[Unset, ...]:
         return ()
     if _PATCHING & found.imported or any(phrase in text for phrase in _ELSEWHERE):
         return ()
-    filled = any(phrase in text for phrase in _FILLING)
+    filled = any(phrase in text for phrase in _FILLING) or any(map(_takes_dataclasses, files))
     left: list[Unset] = []
     called = {name for file in files for call in file.called for name in call.names}
     modules = list({file.names: file for file in files}.values())
@@ -57,6 +59,11 @@ def unset(found: Findings, text: str) -> tuple[Unset, ...]:
             place = calls[0][0].place(calls[0][1].node)
             left.append(Unset(of=default.of[0], key=default.key, location=place))
     return tuple(left)
+
+
+def _takes_dataclasses(found: Findings) -> bool:
+    taken = (name.partition(".")[2] for name in found.names.imports if name.startswith("dataclasses."))
+    return not _OF_DATACLASSES.issuperset(taken)
 
 
 def _is(name: str, default: Default) -> bool:
