@@ -35,6 +35,9 @@ _EIGHT_BITS = lazy_pattern(r"(?<![^\W_])8-?bits?(?![^\W_])", re.IGNORECASE)
 _OF_OTHERS = lazy_pattern(r"mlx|gguf|exl|hqq|aqlm|quanto|torchao|fp8|int8|openvino", re.IGNORECASE)
 _LENGTH = "max_seq_length"  # only unsloth's loaders take it
 _HOW = frozenset({"quantization_config", "load_in_4bit", "load_in_8bit"})
+# Where unsloth is told none of these it quantises (load_in_4bit of 2024.11.10, 2024.12.4 and 2025.9.1).
+_HOW_OF_UNSLOTH = _HOW | {"load_in_16bit", "load_in_fp8", "full_finetuning"}
+_FOUR_BITS = lazy_pattern(r"(?<![^\W_])bnb-4-?bits?(?![^\W_])", re.IGNORECASE)
 _POSITIONAL = ("pretrained_model_name_or_path",)
 _POSITIONAL_OF_UNSLOTH = (*_POSITIONAL, _LENGTH, "dtype", "load_in_4bit")
 _FEEDS = {name: feed for name, feed in LOADING.items() if name != _LENGTH}
@@ -82,11 +85,30 @@ def loaded(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     found.feed(step, Known(frozenset(), LOADING if owner in _LOADERS else _FEEDS), arguments, MODELS)
     if is_model(head):
         found.state(always, "model.architecture", (owner,))
-    if last == "from_pretrained" and owner not in _LOADERS:
+    if last == "from_pretrained" and owner in _UNSLOTH:
+        _presumed_by_unsloth(found, call, arguments)
+    elif last == "from_pretrained" and owner not in _LOADERS:
         _presumed_weights(found, call, arguments)
     for argument in arguments:
         if last == "from_pretrained" and argument.name in ("pretrained_model_name_or_path", "model_name"):
             named(found, step, argument, auto["task"] or "" if auto else None, known=is_model(head))
+
+
+def _presumed_by_unsloth(found: Findings, call: ast.Call, arguments: list[Argument]) -> None:
+    """Unsloth's loaders quantise in 4 bits unless they are told how to load."""
+    given = {argument.name: argument.value for argument in arguments}
+    name = given.get("pretrained_model_name_or_path", given.get("model_name"))
+    called = name if isinstance(name, str) else ""
+    if any(word.arg is None for word in call.keywords) or _OF_OTHERS.search(called):
+        return
+    told: dict[str, SettingValue] = {}
+    others = [how for how in _HOW_OF_UNSLOTH & given.keys() if given[how] is not False]
+    if given.keys().isdisjoint(_HOW_OF_UNSLOTH):
+        told = {"quantization.method": "bitsandbytes", "quantization.bits": 4}
+    elif given.get("load_in_4bit") is False and not others and called and not _QUANTISED.search(called):
+        told = {"quantization.method": "none", "quantization.bits": 16}
+    place = found.place(call)
+    found.settings += [Setting(key=key, value=value, location=place, presumed=True) for key, value in told.items()]
 
 
 def _presumed_weights(found: Findings, call: ast.Call, arguments: list[Argument]) -> None:
@@ -102,6 +124,8 @@ def _presumed_weights(found: Findings, call: ast.Call, arguments: list[Argument]
     elif given.keys().isdisjoint(_HOW) and all(word.arg is not None for word in call.keywords):
         if _EIGHT_BITS.search(name) and not _OF_OTHERS.search(name):
             told = {"quantization.method": "bitsandbytes", "quantization.bits": 8}
+        elif _FOUR_BITS.search(name):
+            told = {"quantization.method": "bitsandbytes", "quantization.bits": 4}
         elif not _QUANTISED.search(name):
             told = {"quantization.method": "none", "quantization.bits": 16}
     place = found.place(call)

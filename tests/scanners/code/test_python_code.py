@@ -1387,7 +1387,7 @@ def test_a_model_that_is_built_anew_has_nothing_to_overwrite() -> None:
         ("'Qwen/Qwen3-8B', quantization_config=config", {}),
         ("'Qwen/Qwen3-8B', load_in_4bit=True", {}),
         ("'Qwen/Qwen3-8B', **options", {}),
-        ("'unsloth/Qwen3-8B-bnb-4bit'", {}),
+        ("'unsloth/Qwen3-8B-bnb-4bit'", {"quantization.method": "bitsandbytes", "quantization.bits": 4}),
         ("'TheBloke/Mistral-7B-v0.1-GPTQ'", {"quantization.method": "gptq"}),
         ("'Qwen/Qwen3-8B-FP8'", {}),
         ("name", {}),
@@ -1396,6 +1396,25 @@ def test_a_model_that_is_built_anew_has_nothing_to_overwrite() -> None:
 def test_weights_that_are_loaded_as_they_are_are_not_quantised(given: str, quantised: dict[str, object]) -> None:
     found = presumed(f"from transformers import AutoModelForCausalLM as M\nM.from_pretrained({given})\n")
     assert found == quantised
+
+
+@pytest.mark.parametrize(
+    ("given", "quantised"),
+    [
+        ("'unsloth/Qwen3-8B', max_seq_length=2048", {"quantization.method": "bitsandbytes", "quantization.bits": 4}),
+        ("model_name=name", {"quantization.method": "bitsandbytes", "quantization.bits": 4}),
+        ("'unsloth/Qwen3-8B', load_in_4bit=False", {"quantization.method": "none", "quantization.bits": 16}),
+        ("'unsloth/Qwen3-8B-bnb-4bit', load_in_4bit=False", {}),
+        ("'unsloth/Qwen3-8B', load_in_4bit=False, load_in_8bit=True", {}),
+        ("'unsloth/Qwen3-8B', full_finetuning=True", {}),
+        ("'unsloth/Qwen3-8B', load_in_4bit=quantises", {}),
+        ("'unsloth/Qwen3-8B', **options", {}),
+        ("'Qwen/Qwen3-8B-FP8'", {}),
+    ],
+)
+def test_unsloth_quantises_unless_it_is_told_otherwise(given: str, quantised: dict[str, object]) -> None:
+    found = presumed(f"from unsloth import FastLanguageModel as M\nM.from_pretrained({given})\n")
+    assert {key: value for key, value in found.items() if key.startswith("quantization.")} == quantised
 
 
 @pytest.mark.parametrize(
