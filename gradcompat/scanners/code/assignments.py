@@ -85,7 +85,7 @@ _LEFT_HOOKS = frozenset({"training_epoch_end", "validation_epoch_end", "test_epo
 _LEFT_BY_CALLBACKS = frozenset({"on_batch_start", "on_batch_end", *_EPOCHS})
 # A config that a model is made with afterwards.
 _OF_CONFIG = lazy_pattern(
-    r"transformers\.(?:\w+\.)*\w*Config(?:\.from_pretrained)?\.(?:use_cache|output_router_logits)"
+    r"transformers\.(?:\w+\.)*\w*Config(?:\.from_pretrained)?\.(?:use_cache|output_router_logits|router_aux_loss_coef)"
 )
 # What records ask for by the value that a program puts into the config of a model, as by the argument of a call.
 _CONFIGURED = frozenset({"attn_logit_softcapping"})
@@ -108,6 +108,14 @@ def unties(node: ast.AST) -> bool:
     return False
 
 
+def _without_router_loss(found: Findings, step: Step, value: ast.expr, spelling: str) -> None:
+    """A coefficient of zero: the router's loss counts nothing, whatever was said before of its being computed."""
+    key = "model.output_router_logits"
+    if not step.branch:
+        found.settings = [one for one in found.settings if one.key != key or one.value is not True]
+    found.truth(step, key, False, value, spelling)
+
+
 def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr) -> None:
     """``model.config.use_cache = False``, ``tokenizer.pad_token = tokenizer.eos_token`` and their likes."""
     name = target.attr
@@ -117,6 +125,10 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
         of_model = isinstance(target.value, ast.Attribute) and target.value.attr == "config"
         if of_model or any(map(_OF_CONFIG.fullmatch, found.names.resolve(target, step.scope))):
             found.truth(step, f"model.{name}", literal, value, spelling)
+    elif name == "router_aux_loss_coef" and isinstance(literal, (int, float)) and literal == 0:
+        of_model = isinstance(target.value, ast.Attribute) and target.value.attr == "config"
+        if of_model or any(map(_OF_CONFIG.fullmatch, found.names.resolve(target, step.scope))):
+            _without_router_loss(found, step, value, spelling)
     elif name in _CONFIGURED:
         of_model = isinstance(target.value, ast.Attribute) and target.value.attr == "config"
         if of_model or any(map(_MADE_CONFIG.fullmatch, found.names.resolve(target, step.scope))):

@@ -65,6 +65,7 @@ FEEDS: Feeds = {
     "LlavaForConditionalGeneration.from_pretrained()": Feed("model.architecture"),
     "model.config.use_cache": Feed("model.use_cache"),
     "model.config.output_router_logits": Feed("model.output_router_logits"),
+    "model.config.router_aux_loss_coef": Feed("model.output_router_logits", {"0": False, "0.0": False}, only=True),
     "def forward(**kwargs)": (
         Feed("model.forward_takes_kwargs"),
         Feed("model.uses_num_items_in_batch", {"unused": False}),
