@@ -14,7 +14,12 @@ from gradcompat.startup.lazy_patterns import lazy_pattern
 
 LABELS_KEY = "data.unequal_labels"
 # Not ORPO and CPO, which add the mean over the tokens of the chosen answer.
-_ONE_A_SAMPLE = frozenset({"dpo", "kto", "bco", "ppo", "rloo", "grpo", "reward", "rm", "online_dpo", "xpo", "nash_md"})
+_ONE_A_SAMPLE = frozenset(
+    {
+        *("dpo", "kto", "bco", "ppo", "rloo", "grpo", "reward", "rm", "online_dpo", "xpo", "nash_md"),
+        *("dppo", "gfpo", "gmpo", "grpo_with_replay_buffer", "papo"),
+    }
+)
 _MASKING = ("training.assistant_only_loss", "training.completion_only_loss")
 # CTC divides each sample by its own length; what reconstructs pictures has equally many pixels, what compares pairs is
 # trained by one comparison a sample, and series have as many steps. What finds objects has a sum of several losses, of

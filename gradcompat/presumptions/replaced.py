@@ -13,11 +13,14 @@ REPLACED: Mapping[str, frozenset[str]] = {"unsloth": frozenset({"transformers", 
 OWN_STEP_KEY = "training.own_step"
 OF_STEP = frozenset({"gradient-scale"})
 # With these TRL tells the Trainer that no model counts labels, so that the Trainer divides by the accumulation steps
-# (model_accepts_loss_kwargs at the tag v0.15.2); that earlier releases did not has records of its own.
+# (model_accepts_loss_kwargs at the tag v0.15.2); that earlier releases did not has records of its own. Those of
+# trl.experimental derive from GRPO's trainer, or say so themselves (0.26.2, 1.4.0 and 1.14.0).
 METHOD_KEY = "training.method"
-DIVIDED_BY_STEPS = frozenset({"dpo", "kto", "cpo", "grpo"})
+_LIKE_GRPO = frozenset({"grpo", "dppo", "gfpo", "gmpo", "grpo_with_replay_buffer", "minillm", "papo"})
+_ALONE = frozenset({"async_distillation", "async_grpo", "sdft", "sdpo", "ssd"})
+DIVIDED_BY_STEPS = frozenset({"dpo", "kto", "cpo"}) | _LIKE_GRPO | _ALONE
 # With these TRL takes the model's logits alone, and computes the loss itself (trainers of 0.25.1 and 0.28.0).
-OF_LOGITS = frozenset({"dpo", "kto", "cpo", "orpo", "grpo", "rloo"})
+OF_LOGITS = frozenset({"dpo", "kto", "cpo", "orpo", "rloo"}) | _LIKE_GRPO | _ALONE
 RETURNED_LOSS_KEY = "model.returns_loss"
 # What a Trainer is told that no model of the run counts labels, or a model says so itself: it divides by the steps.
 FORWARD_KEY = "model.forward_takes_kwargs"

@@ -73,6 +73,15 @@ _METHODS = {
     "PRM": "prm",
     "Distillation": "distillation",
     "PPOv2": "ppo",
+    # trl.experimental
+    **{
+        name: name.lower() for name in ("A2PO", "DPPO", "GFPO", "GMPO", "MiniLLM", "PAPO", "SDFT", "SDPO", "SSD", "TPO")
+    },
+    "AsyncDistillation": "async_distillation",
+    "AsyncGRPO": "async_grpo",
+    "GRPOWithReplayBuffer": "grpo_with_replay_buffer",
+    "IWOPD": "iw_opd",
+    "ServerDistillation": "distillation",
 }
 
 _COMPILED = Feed("training.torch_compile", {"no": False}, given=True)  # the backend that accelerate compiles with

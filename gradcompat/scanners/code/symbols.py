@@ -38,8 +38,8 @@ _LOADING = lazy_pattern(
 )
 
 _CALLED_OBJECT = lazy_pattern(
-    r"(?:transformers\.(?:\w+\.)*\w*(?:Tokenizer|TokenizerFast|Processor)|monai\.transforms\.(?:\w+\.)*CutMix"
-    r"|lerobot\.(?:\w+\.)*SmolVLAPolicy)\.__call__"
+    r"(?:transformers\.(?:\w+\.)*(?:\w*(?:Tokenizer|TokenizerFast|Processor)|BlipForQuestionAnswering)"
+    r"|monai\.transforms\.(?:\w+\.)*CutMix|lerobot\.(?:\w+\.)*(?:SmolVLA|ACT)Policy)\.__call__"
 )
 _TOKENIZER = lazy_pattern(r"transformers\.(?:\w+\.)*\w*Tokenizer\w*\.from_pretrained")
 _COLUMNS_OF_METRICS = frozenset({"predictions", "references"})

@@ -1072,6 +1072,14 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
             [("training.method", "gold"), ("training.framework", "trl")],
         ),
         (
+            "from trl.experimental.minillm import MiniLLMTrainer\nMiniLLMTrainer(model=model)",
+            [("training.method", "minillm"), ("training.framework", "trl")],
+        ),
+        (
+            "from trl.experimental.async_grpo import AsyncGRPOConfig\nAsyncGRPOConfig()",
+            [("training.method", "async_grpo"), ("training.framework", "trl")],
+        ),
+        (
             "from accelerate.utils import DynamoBackend, TorchDynamoPlugin\n"
             "TorchDynamoPlugin(DynamoBackend.INDUCTOR, use_regional_compilation=True)",
             [("training.torch_compile", True), ("training.regional_compilation", True)],
