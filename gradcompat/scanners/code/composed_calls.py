@@ -74,7 +74,8 @@ _ASKS_FROZEN = lazy_pattern(
 )
 # What says that a loader of accelerate's stands at its beginning again.
 _REOPENING = lazy_pattern(r"\.end_of_dataloader\s*=\s*False\b")
-_PREPARING = lazy_pattern(r"\.prepare\(|\bprepare_data_loader\(")
+# Each way begins with a sign that is written out, by which a search is fast.
+_PREPARING = lazy_pattern(r"\.prepare\(|prepare_data_loader\((?<!\wprepare_data_loader\()")
 
 # What is read in each file by itself: with a package that the program has to import, if any, the words that its text
 # has to have, who reads it, and the name of what is found.

@@ -14,7 +14,7 @@ from gradcompat.scanners.code.walk import text
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 MODULATED = "torch.nn.LayerNorm.modulated"
-SLICING = lazy_pattern(r"\belementwise_affine\s*=\s*False\b")
+SLICING = lazy_pattern(r"elementwise_affine(?<!\welementwise_affine)\s*=\s*False\b")
 _SLICES = frozenset({"chunk", "unbind", "split"})
 _FEWEST = 2  # norms, and slices of each kind
 
