@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 
 from gradcompat.matching.verdict import Verdict, with_presumption
 from gradcompat.matching.view import View
 from gradcompat.messages import condition, joined, value_text
-from gradcompat.model.environment import SettingValue
+from gradcompat.model.environment import Setting, SettingValue
 from gradcompat.model.issue import (
     ModelTerm,
     PackageAbsentTerm,
@@ -22,6 +22,7 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.requirements.versions import VersionSet, locate
+from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.terms.class_facts import MODEL_KEY
 from gradcompat.terms.comparison import named, satisfies, texts
 from gradcompat.terms.symbol_patterns import (
@@ -124,9 +125,12 @@ def _uses(used: tuple[str, ...], patterns: tuple[str, ...]) -> str:
     return f"the code uses {joined(tuple(dict.fromkeys(shown.values())), 'and')}"
 
 
-def _symbols(term: Term, symbols: tuple[str, ...], view: View) -> Verdict:
-    """A symbol is used if any of the files uses it; it is not if all that is known of them was listed."""
-    stated = view.stated(SYMBOLS_KEY)
+def _symbols(term: Term, symbols: tuple[str, ...], view: View, unused: Collection[str] = ()) -> Verdict:
+    """A symbol is used if any of the files uses it; it is not if all that is known of them was listed.
+
+    Names that are imported alone are used as well, unless they are among those that are not.
+    """
+    stated = [_without(one, unused) for one in view.stated(SYMBOLS_KEY)]
     listed = [*stated, *view.stated(CALLS_KEY)]
     truths = [Truth.UNKNOWN if one.value is None else truth_of_use(texts(one.value), symbols) for one in listed]
     for setting, truth in zip(listed, truths, strict=True):
@@ -149,9 +153,18 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: View) -> Verdict:
     return Verdict(Certainty.NO, "the code does not use it", SYMBOLS_KEY, stated[0].location)
 
 
+def _without(setting: Setting, unused: Collection[str]) -> Setting:
+    """The names of a file without some."""
+    if not unused or setting.value is None:
+        return setting
+    kept = [index for index, name in enumerate(texts(setting.value)) if name not in unused]
+    places = tuple(setting.place(index) for index in kept)
+    return replace(setting, value=tuple(texts(setting.value)[index] for index in kept), places=places)
+
+
 def _no_symbols(term: Term, symbols: tuple[str, ...], view: View) -> Verdict:
     """None of several symbols is used, if all that is used was listed."""
-    used = _symbols(term, symbols, view)
+    used = _symbols(term, symbols, view, view.imported_uses[0])
     if used.certainty is Certainty.OPEN:
         return used
     # What is not there is no reason that anybody looks for.

@@ -107,7 +107,9 @@ class View:
     @cached_property
     def imported_uses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The names that the code imports and does not use, and what it uses."""
-        imported = tuple(name for setting in self.stated(IMPORTED_KEY) for name in texts(setting.value))
+        called = {name_of(call) for setting in self.stated(CALLS_KEY) for call in texts(setting.value)}
+        named = (name for setting in self.stated(IMPORTED_KEY) for name in texts(setting.value))
+        imported = tuple(name for name in named if name not in called)  # by another program of the run
         stated = [*self.stated(SYMBOLS_KEY), *self.stated(CALLS_KEY)] if imported else []
         used = tuple(symbol for setting in stated for symbol in texts(setting.value) if symbol not in imported)
         return imported, used

@@ -416,7 +416,7 @@ class Presumer:
         """What keeps a defect from harm is not there unless it is seen."""
         symbols, shown = term.symbols, _symbol(term)
         by_default = self._code.by_default(symbols)
-        used = self._code.taken_or_called
+        used = self._code.used
         if truth_of_use(used, symbols) is Truth.YES or (by_default and by_default[1] is Truth.YES):
             return Presumed(certainty=Certainty.PRESUMED_NO, feature=f"code without {shown}")
         return Presumed(certainty=Certainty.PRESUMED_YES, taking=f"your code does not use {shown}")

@@ -25,6 +25,7 @@ from gradcompat.terms.symbol_patterns import (
     truth_of_use,
     whole_library,
 )
+from gradcompat.terms.term_keys import IMPORTED_KEY
 from gradcompat.truth import Truth
 
 # What programs take that build their models themselves.
@@ -127,9 +128,10 @@ class RunCode:
         }
 
     @cached_property
-    def taken_or_called(self) -> tuple[str, ...]:
-        """What any code is known to take or to call."""
-        return (*self.taken, *self.called)
+    def used(self) -> tuple[str, ...]:
+        """What any code is known to take or to call, without what is imported alone."""
+        imported = {name for setting in self._settings.get(IMPORTED_KEY, ()) for name in texts(setting.value)}
+        return (*(name for name in self.taken if name not in imported), *self.called)
 
     @cached_property
     def _lines_of_others(self) -> tuple[str, ...]:
