@@ -24,7 +24,7 @@ for those who use something else. Unlike a record's ``examples``, which are fact
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -68,14 +68,18 @@ def test_a_record_is_tried_where_the_defect_is_and_where_it_is_not(path: Path) -
 @pytest.mark.parametrize(("record", "project"), list(projects()))
 def test_a_project_is_told_what_it_has(tmp_path: Path, record: str, project: dict[str, Any]) -> None:
     assert project.keys() == {"when", "told", "files"}
-    for name, text in project["files"].items():
-        path = tmp_path / name
+    assert told(tmp_path, record, project["files"]) == project["told"]
+
+
+def told(folder: Path, record: str, files: Mapping[str, str]) -> str:
+    """What a check of a folder with some files says of a record."""
+    for name, text in files.items():
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    request = CheckRequest(targets=[str(tmp_path)], python=None, contexts=[])
+    request = CheckRequest(targets=[str(folder)], python=None, contexts=[])
     # What to do about it is not asked: a plan takes far longer than everything else.
     options = AuditOptions(only=frozenset({record}), advise=False)
     report = check_targets(request, load(), options, date.today)
     found = {reported.finding.status for reported in report.findings}
-    said = next((status for status in STATUSES if status in found), "not_affected")
-    assert said == project["told"]
+    return next((status for status in STATUSES if status in found), "not_affected")
