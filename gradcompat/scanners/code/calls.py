@@ -611,7 +611,6 @@ _WIDE = frozenset({"Adagrad", "Adam", "AdamW", "AdEMAMix", "LAMB", "LARS", "Lion
 
 OPTIMIZER_ARGUMENTS = Known(frozenset(), _WEIGHTED)
 # A data loader of a loop of one's own; what a literal says there is told of all loaders together.
-LOADERS = "torch.utils.data.DataLoader"
 LOADER = Known(frozenset(), {"num_workers": Feed("training.dataloader_num_workers")})
 # What a loop of one's own says by how often it goes through the data, and by how often it steps.
 OWN_LOOP = Known(
@@ -621,11 +620,17 @@ OWN_LOOP = Known(
         "gradient_accumulation_steps": Feed("training.gradient_accumulation_steps"),
     },
 )
-LOOP = "own loop"  # what a config gives it its numbers as: no function has such a name
+# What a config or an option gives them their numbers as: no function has such a name.
+LOOP, LOADERS = "own loop", "loaders of a loop"
 # The same for what loads a model, for what an optimizer is made with, and for what a trainer goes on from.
 MODELS, OPTIMIZERS, TRAINING = "model loading", "optimizer making", "trainer's method"
 KNOWN[LOOP] = (OWN_LOOP,)
-_UNNAMED = {MODELS: Known(frozenset(), LOADING), OPTIMIZERS: OPTIMIZER_ARGUMENTS, TRAINING: KNOWN_OF_TYPE["train"]}
+_UNNAMED = {
+    LOADERS: LOADER,
+    MODELS: Known(frozenset(), LOADING),
+    OPTIMIZERS: OPTIMIZER_ARGUMENTS,
+    TRAINING: KNOWN_OF_TYPE["train"],
+}
 KNOWN.update({name: (one,) for name, one in _UNNAMED.items()})
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from gradcompat.model.environment import Location, Setting
 from gradcompat.scanners.code.arguments import Argument, unpacked
 from gradcompat.scanners.code.calls import LOADER, LOADERS, STATEFUL_LOADERS
+from gradcompat.scanners.code.config_lookups import lookup
 from gradcompat.scanners.code.findings import Called, Findings
 from gradcompat.scanners.code.names import UNKNOWN, Names
 from gradcompat.scanners.code.object_history import called_name
@@ -62,7 +63,7 @@ def loaded(found: Findings) -> None:
     if agreed is None and found.is_driven_by(*LOOPS_OF_ITS_OWN):
         loaders = [(one, call) for one in (found, *found.parts) for call in one.called if {*call.names} <= _LOADERS]
         calls = [(one, _unpacked(one, call)) for one, call in loaders]
-        if _workers_of_option(found, [call for one, call in calls if one is found], others=len(calls)):
+        if _workers_of_one_place(found, [call for one, call in calls if one is found], others=len(calls)):
             return
         computed = [(None, one.place(call)) for one, call in calls if _computes_workers(call, one.names)]
         agreed = computed[0] if computed else None
@@ -79,14 +80,18 @@ def repeated(found: Findings) -> None:
             return
 
 
-def _workers_of_option(found: Findings, calls: Sequence[ast.Call], *, others: int) -> bool:
-    """Does one option of the command line say it for all loaders, ``num_workers=args.workers``? Then it is noted."""
+def _workers_of_one_place(found: Findings, calls: Sequence[ast.Call], *, others: int) -> bool:
+    """Does one option of the command line, or of a config, say it for all loaders? Then it is noted.
+
+    ``num_workers=args.workers`` is one, ``num_workers=config["workers"]`` another.
+    """
     given = [word.value for call in calls for word in call.keywords if word.arg == "num_workers"]
     if not given or len(given) != others or len({ast.unparse(one) for one in given}) != 1:
         return False
     scope = found.names.scope_of(given[0])
     asked = is_option(given[0], found.names, scope)
-    if asked not in found.options if asked is not None else named_option(given[0], found.names, scope) is None:
+    known = asked in found.options if asked is not None else named_option(given[0], found.names, scope) is not None
+    if not known and not lookup(given[0], found.names, scope):
         return False
     step = Step(given[0], scope, scope, branch=False)
     found.feed(step, LOADER, [Argument("num_workers", UNKNOWN, given[0], None, given[0])], LOADERS)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcompat.model.context import LaunchOption, OptionDefault, OptionTest
 from gradcompat.model.environment import Setting
-from gradcompat.scanners.code.calls import LOADER, LOADERS, known
+from gradcompat.scanners.code.calls import known
 from gradcompat.scanners.configs.lightning_cli import INTERVAL, moment
 from gradcompat.scanners.configs.model_names import model_settings
 from gradcompat.scanners.configs.training_arguments import expanded, settled
@@ -47,7 +47,7 @@ def settings_of_option(option: OptionDefault, given: LaunchOption) -> list[Setti
         return [replace(one, presumed=one.value is not None) for one in told]
     if option.loads and isinstance(given.value, str):
         return model_settings(given.value, given.location, task=option.task, spelling=given.spelling)
-    one = LOADER if option.tool == LOADERS else known(option.tool) if option.tool else None
+    one = known(option.tool) if option.tool else None
     value: Any = given.value
     if value is True:
         value = bare_value(option.flags, option.switched, given.name)
