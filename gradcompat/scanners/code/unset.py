@@ -7,9 +7,11 @@ the arguments in, every call written out to its last argument, and no word anywh
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from gradcompat.model.context import Unset
 from gradcompat.scanners.code.findings import Called, Findings
+from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.terms.defaults import DEFAULTS, TRAIN, Default
 
 # What changes the arguments of an object that is there.
@@ -18,9 +20,10 @@ _ELSEWHERE = (
     *("training_args.bin", "hyperparameter_search"),
 )
 # What fills them in where the arguments of a trainer are made, and not where an adapter's config is written out.
-_FILLING = ("HfArgumentParser", "TrlParser", "import dataclasses", "dataclasses.")
+_FILLING = ("HfArgumentParser", "TrlParser", "import dataclasses as")
 # What of dataclasses fills none: the program's own classes are no arguments of a trainer, unless they derive from them.
 _OF_DATACLASSES = frozenset({"dataclass", "field", "fields", "asdict", "is_dataclass"})
+_DATACLASSES = lazy_pattern(r"\bdataclasses\.(\w+)")
 # Packages that put their own in the place of what is called.
 _PATCHING = frozenset(
     {
@@ -37,7 +40,7 @@ def unset(found: Findings, text: str) -> tuple[Unset, ...]:
         return ()
     if _PATCHING & found.imported or any(phrase in text for phrase in _ELSEWHERE):
         return ()
-    filled = any(phrase in text for phrase in _FILLING) or any(map(_takes_dataclasses, files))
+    filled = any(phrase in text for phrase in _FILLING) or _fills_dataclasses(files, text)
     left: list[Unset] = []
     called = {name for file in files for call in file.called for name in call.names}
     modules = list({file.names: file for file in files}.values())
@@ -61,9 +64,10 @@ def unset(found: Findings, text: str) -> tuple[Unset, ...]:
     return tuple(left)
 
 
-def _takes_dataclasses(found: Findings) -> bool:
-    taken = (name.partition(".")[2] for name in found.names.imports if name.startswith("dataclasses."))
-    return not _OF_DATACLASSES.issuperset(taken)
+def _fills_dataclasses(files: Iterable[Findings], text: str) -> bool:
+    """Does it take more of ``dataclasses`` than what its own classes need, by a name or by the module?"""
+    imported = (name for file in files for name in file.names.imports if name.startswith("dataclasses."))
+    return not _OF_DATACLASSES.issuperset((*(name.partition(".")[2] for name in imported), *_DATACLASSES.findall(text)))
 
 
 def _is(name: str, default: Default) -> bool:
