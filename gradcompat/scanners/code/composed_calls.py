@@ -74,8 +74,8 @@ _ASKS_FROZEN = lazy_pattern(
 )
 # What says that a loader of accelerate's stands at its beginning again.
 _REOPENING = lazy_pattern(r"\.end_of_dataloader\s*=\s*False\b")
-# A program that gives the input of a decoder beside the labels, as a part of each sample or batch.
-_DECODER_INPUT = lazy_pattern(r"""["']decoder_input_ids["'](?:\s*:|\]\s*=(?!=))""")
+# A program that gives the input of a decoder beside the labels, as a part of each batch or to whatever wraps the model.
+_DECODER_INPUT = lazy_pattern(r"""["']decoder_input_ids["'](?:\s*:|\]\s*=(?!=))|\bdecoder_input_ids=(?!=)""")
 # Samples that are joined and cut into blocks of one length: `sum(examples[key], [])` of group_texts.
 _JOINED = lazy_pattern(r"\bsum\(\s*\w+\[\w+\],\s*(?:start\s*=\s*)?\[\]\s*\)")
 # `{"scheduler": scheduler, "interval": "step"}`, as configure_optimizers returns it.

@@ -2568,6 +2568,7 @@ def test_a_trainer_that_is_given_a_loss_does_not_ask_the_model_for_it(given: str
     [
         ('sample["decoder_input_ids"] = labels\n', "batch.decoder_input_ids"),
         ('batch = {"labels": labels, "decoder_input_ids": labels}\n', "batch.decoder_input_ids"),
+        ("loss = model(labels=labels, decoder_input_ids=labels).loss\n", "batch.decoder_input_ids"),
         ('ids = batch["decoder_input_ids"]\n', None),
         ("def group(rows):\n    return {k: sum(rows[k], []) for k in rows}\n", "samples.concatenated"),
         ("total = sum(rows[k])\n", None),
