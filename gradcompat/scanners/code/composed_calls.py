@@ -74,6 +74,12 @@ _ASKS_FROZEN = lazy_pattern(
 )
 # What says that a loader of accelerate's stands at its beginning again.
 _REOPENING = lazy_pattern(r"\.end_of_dataloader\s*=\s*False\b")
+# A program that gives the input of a decoder beside the labels, as a part of each batch or to whatever wraps the model.
+_DECODER_INPUT = lazy_pattern(r"""["']decoder_input_ids["'](?:\s*:|\]\s*=(?!=))|\bdecoder_input_ids=(?!=)""")
+# Samples that are joined and cut into blocks of one length: `sum(examples[key], [])` of group_texts.
+_JOINED = lazy_pattern(r"\bsum\(\s*\w+\[\w+\],\s*(?:start\s*=\s*)?\[\]\s*\)")
+# `{"scheduler": scheduler, "interval": "step"}`, as configure_optimizers returns it.
+_BY_STEP = lazy_pattern(r"""\binterval(?:["'](?:\s*:|\]\s*=)|\s*=)\s*["']step["']""")
 # Each way begins with a sign that is written out, by which a search is fast.
 _PREPARING = lazy_pattern(r"\.prepare\(|prepare_data_loader\((?<!\wprepare_data_loader\()")
 
@@ -120,6 +126,9 @@ def composed(found: Findings) -> None:
     _of_flax(found)
     if "accelerate" in found.imported and any(map(_REOPENING.search, found.texts)):
         found.symbols.setdefault("loader.reopened", found.place(found.names.module.node))
+    for said, name in ((_DECODER_INPUT, "batch.decoder_input_ids"), (_JOINED, "samples.concatenated")):
+        if any(map(said.search, found.texts)):
+            found.symbols.setdefault(name, found.place(found.names.module.node))
     fused = found.with_text(FUSED.search) if "liger_kernel" in found.imported else []
     if fused and all(only_trains(one.names) for one in fused):
         found.symbols.setdefault("liger_loss.of_training", found.place(found.names.module.node))
@@ -178,6 +187,8 @@ def _of_lightning(found: Findings) -> None:
         found.symbols.setdefault("lightning.LightningModule.several_validations", module)
     if module is not None and _validation_logs(found):
         found.symbols.setdefault("lightning.LightningModule.validation_logs", module)
+    if module is not None and any(map(_BY_STEP.search, found.texts)):
+        found.symbols.setdefault("lightning.LightningModule.scheduled_by_step", module)
     scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
     steps = any("lr_scheduler_step" in text for text in found.texts)
     kept = bool(found.configured) and not any(found.configured)  # the module steps it by hand

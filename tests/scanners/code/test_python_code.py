@@ -2563,6 +2563,33 @@ def test_a_trainer_that_is_given_a_loss_does_not_ask_the_model_for_it(given: str
     assert stated(of_text(text)).get("model.returns_loss") is returns
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('sample["decoder_input_ids"] = labels\n', "batch.decoder_input_ids"),
+        ('batch = {"labels": labels, "decoder_input_ids": labels}\n', "batch.decoder_input_ids"),
+        ("loss = model(labels=labels, decoder_input_ids=labels).loss\n", "batch.decoder_input_ids"),
+        ('ids = batch["decoder_input_ids"]\n', None),
+        ("def group(rows):\n    return {k: sum(rows[k], []) for k in rows}\n", "samples.concatenated"),
+        ("total = sum(rows[k])\n", None),
+        (
+            'class A(pl.LightningModule):\n    def configure_optimizers(self):\n        return {"interval": "step"}\n',
+            "lightning.LightningModule.scheduled_by_step",
+        ),
+        (
+            'class A(pl.LightningModule):\n    def configure_optimizers(self):\n        return {"interval": "epoch"}\n',
+            None,
+        ),
+        ('config = {"interval": "step"}\n', None),
+    ],
+)
+def test_what_a_program_says_of_its_samples_and_schedules(text: str, name: str | None) -> None:
+    used = [one.value for one in scan(Document("x.py", f"import lightning as pl\n{text}")).settings]
+    names = {one for value in used if isinstance(value, tuple) for one in value}
+    asked = {"batch.decoder_input_ids", "samples.concatenated", "lightning.LightningModule.scheduled_by_step"}
+    assert names & asked == ({name} if name else set())
+
+
 _VALIDATING = "class A(pl.LightningModule):\n    def validation_step(self, batch): ...\n"
 
 
