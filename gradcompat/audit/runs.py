@@ -142,7 +142,8 @@ class Contexts:
             unused = {context.source for context in assemble(contexts, budget=budget).unused}
             left |= unused
             used |= {context.source for context in contexts} - unused
-        unnamed = left - used
+        made = {source for context in self.found for source in context.makes}  # a config that is not taken names them
+        unnamed = left - used - made
         lone = {context.source for context in self.found} - left - used if owned else frozenset()
         return [
             Skipped(

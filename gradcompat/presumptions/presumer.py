@@ -51,6 +51,7 @@ _OF_LIBRARIES = {
 }
 # A word of the Trainer's arguments; elsewhere an optimizer is called with `fused=True`, which is a fact of its own.
 _FUSED = "adamw_torch_fused"
+_CONFIGS = (".yaml", ".yml")
 _SEVERAL = 4  # workers: who writes a number of them and no literal has some
 # Engines that bring models of transformers.
 _WITH_MODELS = frozenset({"transformers", "trl", "peft", "sentence-transformers", "liger", "quantisation"})
@@ -82,7 +83,7 @@ _BROUGHT = {"triton": ("torch",), "xformers": ("unsloth",), "torchcodec": ("lero
 _OFTEN_BESIDE = {"accelerate": "transformers"}
 
 
-_OF_RELEASES = frozenset({"model.architecture", "model.name", "host.cuda_arch"})
+_OF_RELEASES = frozenset({"model.architecture", "model.name", "host.cuda_arch", "host.python"})
 # Facts of hosts that a Mac has none of.
 _OF_OTHER_GPUS = ("host.cuda", "host.cuda_arch", "host.nvidia_driver", "host.nccl", "host.cudnn", "host.rocm")
 
@@ -167,8 +168,12 @@ class Presumer:
         return Presumed(certainty=without, taking="the loop checkpoints no layer", feature=USUAL[key].feature)
 
     def _of_workers(self, term: Term, key: str) -> Presumed | None:
-        """A number of workers that is set and not literal."""
-        if not self._settings.get(key):
+        """A number of workers that is set and not literal.
+
+        A config that is open may hold any: it takes another one that is missing, or nobody knows its command line.
+        """
+        stated = self._settings.get(key, ())
+        if not stated or any(setting.location.path.endswith(_CONFIGS) for setting in stated):
             return None
         taking = "the data loader has workers, whose number the program computes"
         certainty = Certainty.presumed(truth_of(term, _SEVERAL))

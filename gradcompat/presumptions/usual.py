@@ -73,8 +73,8 @@ ORDINARY_MODELS: Values = (
     (("BertForSequenceClassification",), 0.05),
 )
 
-# The release that brought what is usual today, by its package; who installs an older one trains something else, or on
-# another GPU.
+# The release that brought what is usual today, by its package; who installs an older one trains something else, on
+# another GPU, or with an older Python.
 BROUGHT_BY: Mapping[str, Mapping[SettingValue, str]] = {
     "transformers": {
         ("LlamaForCausalLM",): "4.28.0",
@@ -87,8 +87,9 @@ BROUGHT_BY: Mapping[str, Mapping[SettingValue, str]] = {
         "meta-llama/Llama-3.1-8B": "4.43.0",
         "Qwen/Qwen3-8B": "4.51.0",
     },
-    # https://pytorch.org/blog/pytorch-2-7/: the first builds that are compiled for Blackwell
-    "torch": {"10.0": "2.7.0", "12.0": "2.7.0"},
+    # https://pytorch.org/blog/pytorch-2-7/: the first builds that are compiled for Blackwell. The Pythons by the first
+    # wheels for them, without which pip finds no release: there are no archives of the source.
+    "torch": {"10.0": "2.7.0", "12.0": "2.7.0", "3.11": "1.13.0", "3.12": "2.2.0", "3.13": "2.5.0"},
 }
 
 USUAL: dict[str, Usual] = {

@@ -99,6 +99,9 @@ def _of_usual(
         return Presumed(certainty=Certainty.OPEN, condition=_condition(usual, key, wanted))
     if not values and usual.engine is not None and usual.engine not in engines:
         return Presumed(certainty=Certainty.PRESUMED_NO, feature=usual.feature or ENGINES[usual.engine].feature)
+    if isinstance(term, PythonTerm):
+        # One that cannot be is none of those that may be; a class that cannot be leaves others that nobody lists.
+        values = tuple((value, share) for value, share in values if value not in unusual)
     certainty, likelihood = _share(values, term, unusual)
     if usual.mostly and not asked and likelihood > _HALF:
         certainty = Certainty.PRESUMED_YES

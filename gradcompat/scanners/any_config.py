@@ -82,8 +82,14 @@ def _is_another(document: Document) -> bool:
     return False
 
 
-def recomposed(context: Context, overrides: Sequence[Override]) -> Context:
-    """A config that was put together from several files, put together again with what a command line says to it."""
+def recomposed(context: Context, overrides: Sequence[Override], shared: dict[str, object]) -> Context:
+    """A config that was put together from several files, put together again with what a command line says to it.
+
+    Args:
+        context: the config.
+        overrides: the command line.
+        shared: what is kept between several of them.
+    """
     if context.composed is None:
         return context
     scan_again: Callable[[Document, Sequence[Override]], Context] = import_module(
@@ -91,13 +97,18 @@ def recomposed(context: Context, overrides: Sequence[Override]) -> Context:
     ).scan
     try:
         document = read_document(Path(context.composed.file), context.source, context.composed.root)
-        return scan_again(document, overrides)
+        document = replace(document, shared=shared)
+        return _with_modules(scan_again(document, overrides), document)
     except SourceError as error:
         reason = f"cannot be composed for a command line: {error.message}"
-        settings = tuple(replace(setting, value=None) for setting in context.settings)
-        return replace(
-            context, settings=settings, skipped=(*context.skipped, Skipped(what=context.source, reason=reason))
-        )
+        skipped = (*context.skipped, Skipped(what=context.source, reason=reason))
+        return replace(opened(context), skipped=skipped)
+
+
+def opened(context: Context) -> Context:
+    """A config of which nobody knows what a command line makes of it: neither its values nor what it makes."""
+    settings = tuple(replace(setting, value=None) for setting in context.settings)
+    return replace(context, settings=settings, values=(), makes=())
 
 
 def find(

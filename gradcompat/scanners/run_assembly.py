@@ -25,7 +25,7 @@ from gradcompat.model.context import (
     Unset,
 )
 from gradcompat.model.environment import Location, Setting, SettingValue
-from gradcompat.scanners.any_config import recomposed
+from gradcompat.scanners.any_config import opened, recomposed
 from gradcompat.scanners.code.option_branches import answer
 from gradcompat.scanners.configs.argument_blocks import (
     settings_of_lookup,
@@ -127,7 +127,12 @@ def join_all(contexts: Sequence[Context], budget: Budget) -> list[Context]:
     modules = {module for context in ordered for module in context.modules}
     return [
         _joined(
-            _composed([context for context in ordered if context.source not in modules or context is first[0]], budget)
+            _composed(
+                [context for context in ordered if context.source not in modules or context is first[0]],
+                budget,
+                ordered,
+                {},
+            )
         )
     ]
 
@@ -191,9 +196,14 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     beside = _lying_beside(contexts, members, used, named)
     used.update(beside.values())
     launched = {run: [_presumed(contexts[beside[run]])] if run in beside else [] for run in runs}
-    joined = [
-        _joined(_composed([*(contexts[index] for index in members[run]), *launched[run]], budget)) for run in runs
+    shared: dict[str, object] = {}
+    composed = [
+        _composed([*(contexts[index] for index in members[run]), *launched[run]], budget, contexts, shared)
+        for run in runs
     ]
+    joined = [_joined(one) for one in composed]
+    taken = {member.source for one in composed for member in one}
+    used.update(index for index, context in enumerate(contexts) if context.source in taken)
     # The config that a program names is a run without the command line that names another one.
     left = [index for index, context in enumerate(contexts) if context.run and index not in used and index not in idle]
     for index in left:
@@ -234,12 +244,12 @@ def _trains_nothing(launch: Context, named: Sequence[Context]) -> bool:
 
 
 def _made(contexts: Sequence[Context]) -> dict[int, list[int]]:
-    """The modules whose classes each config has made."""
+    """The modules whose classes each config of a run has made; what a part of one makes, the run does that takes it."""
     at = {context.source: index for index, context in enumerate(contexts) if context.kind in PROGRAMS}
     return {
         index: [at[source] for source in context.makes if source in at]
         for index, context in enumerate(contexts)
-        if context.makes
+        if context.makes and context.run
     }
 
 
@@ -374,24 +384,36 @@ def _not_chosen(contexts: Sequence[Context], *, together: bool) -> set[int]:
     return found
 
 
-def _composed(members: list[Context], budget: Budget) -> list[Context]:
-    """The members of a run, with configs composed as its command lines say."""
+def _composed(
+    members: list[Context], budget: Budget, contexts: Sequence[Context], shared: dict[str, object]
+) -> list[Context]:
+    """The members of a run, with configs composed as its command lines say, and the modules of what these make.
+
+    Args:
+        members: the run, first what starts it.
+        budget: files that may be read again.
+        contexts: all files that were scanned.
+        shared: what is kept between the runs of a folder.
+    """
     first, *others = members
     if not first.overrides or all(other.composed is None for other in others):
         return members
     told: set[Location] = set()
+    instead: dict[tuple[str, ...], tuple[str, ...]] = {}  # what the config makes by itself → what it makes here
     for index, other in enumerate(others):
         if other.composed is None:
             continue
         if not budget.take(len(first.overrides) * (1 + len(other.composed.holds))):
-            open_settings = tuple(replace(setting, value=None) for setting in other.settings)
-            others[index] = replace(other, settings=open_settings, values=())
+            others[index] = opened(other)
+            instead[other.makes] = ()
             continue
-        again = [recomposed(other, overrides) for overrides in first.overrides]
+        again = [recomposed(other, overrides, shared) for overrides in first.overrides]
         settings = dict.fromkeys(setting for context in again for setting in context.settings)
         skipped = dict.fromkeys(skipped for context in again for skipped in context.skipped)
         values = tuple(_agreed(value for context in again for value in context.values))
-        others[index] = replace(other, settings=tuple(settings), skipped=tuple(skipped), values=values)
+        makes = tuple(dict.fromkeys(source for context in again for source in context.makes))
+        others[index] = replace(other, settings=tuple(settings), skipped=tuple(skipped), values=values, makes=makes)
+        instead[other.makes] = makes
         told.update(setting.location for setting in settings)
         groups = {group for context in again if context.composed is not None for group in context.composed.groups}
         told.update(
@@ -400,8 +422,20 @@ def _composed(members: list[Context], budget: Budget) -> list[Context]:
     # What the command line says to the config is in the config's settings now, and means what it means there.
     return [
         replace(first, settings=tuple(setting for setting in first.settings if setting.location not in told)),
-        *others,
+        *_with_made(others, instead, contexts),
     ]
+
+
+def _with_made(
+    members: Sequence[Context], instead: Mapping[tuple[str, ...], tuple[str, ...]], contexts: Sequence[Context]
+) -> list[Context]:
+    """The members of a run with the modules that a command line has its configs make, in place of the usual ones."""
+    made = dict.fromkeys(source for sources in instead.values() for source in sources)
+    left = {source for sources in instead for source in sources} - made.keys()
+    kept = [one for one in members if one.source not in left or one.run or one.kind not in PROGRAMS]
+    there = {source for one in kept for source in (one.source, *one.modules)}
+    added = {one.source: one for one in contexts if one.kind in PROGRAMS and one.source in made}
+    return [*kept, *(added[source] for source in made if source in added and source not in there)]
 
 
 def _chooses(override: Override, groups: set[str]) -> bool:

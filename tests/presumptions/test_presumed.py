@@ -19,6 +19,7 @@ from gradcompat.model.issue import (
     Level,
     ModelTerm,
     PackageAbsentTerm,
+    PythonTerm,
     SymbolAbsentTerm,
     SymbolTerm,
     Term,
@@ -392,6 +393,21 @@ def test_no_gpu_is_expected_that_torch_is_too_old_for(torch: str, settings: dict
     listed = replace(environment(package("torch", torch)), engines=frozenset(), virtual=stated)
     (found,) = match(listed, [record], NAMES)
     assert found.status == status
+
+
+@pytest.mark.parametrize(
+    ("torch", "asked", "status"),
+    [
+        ("1.12.1", ">=3.11", "dormant"),
+        ("1.13.1", ">=3.11", "conditional"),
+        ("2.1.2", ">=3.12", "dormant"),
+        ("2.2.0", ">=3.12", "conditional"),
+        ("2.2.0", "<3.13", "affected"),
+    ],
+)
+def test_no_python_is_expected_that_torch_is_too_old_for(torch: str, asked: str, status: str) -> None:
+    term = PythonTerm(versions=VersionSet.parse(asked))
+    assert presumed(environment(package("torch", torch)), term).status == status
 
 
 def test_the_usual_models_are_in_the_releases_that_brought_them() -> None:

@@ -37,6 +37,7 @@ _LONGEST = 200  # characters of a name in `defaults`
 _OF_HYDRA = frozenset({"_target_", "_partial_", "_args_", "_recursive_", "_convert_"})
 _MAKES_NO_ARGUMENT = frozenset({"_target_", "_recursive_", "_convert_"})
 _OPTIMIZER = "optimizer"
+_WORKERS = "training.dataloader_num_workers"
 _GETS_PARAMETERS = _MAKES_NO_ARGUMENT | {"_partial_"}  # what calls such an optimizer gives it the parameters
 _OPEN = "${}"  # a value that nobody knows
 
@@ -92,6 +93,9 @@ _CLASSES: dict[str, Feeds] = {
         "weight_decay": Feed("optimizer.weight_decay"),
         "fused": Feed("optimizer.fused"),
     },
+    # What a data module of Lightning hands to the loaders that it makes.
+    "DataModule": {"num_workers": Feed(_WORKERS)},
+    "DataLoader": {"num_workers": Feed(_WORKERS)},
 }
 
 FEEDS: Feeds = {
@@ -140,14 +144,21 @@ def scan(document: Document, overrides: Sequence[Override] = ()) -> Context:
     if not settings and not any("train" in file for file in files):
         raise Unrecognised("says nothing of a training run", path=document.path)
     settings = [*settings, *made]
-    if part and primary:
-        return replace(run_of(config, "hydra", settings, skipped, refers_to=files), run=False)
-    if part and (package or "_target_" in top.entries):
-        return Context(source=document.path, kind="hydra", settings=tuple(settings), run=False, skipped=tuple(skipped))
     classes = (mapping.text("_target_") for _, mapping in _mappings(composed.merged.top))
     makes = tuple(dict.fromkeys(name for name in classes if name is not None))
-    # A model that is loaded is no training, as in a config of what generates pictures.
-    loads_alone = not primary and all(setting.key.startswith((_OF_MODEL, "code.")) for setting in settings)
+    if part and primary:
+        return replace(run_of(config, "hydra", settings, skipped, refers_to=files), run=False, makes=makes)
+    if part and (package or "_target_" in top.entries):
+        return Context(
+            source=document.path,
+            kind="hydra",
+            settings=tuple(settings),
+            run=False,
+            skipped=tuple(skipped),
+            makes=makes,
+        )
+    # A model or data that are loaded are no training, as in a config of what generates pictures.
+    loads_alone = not primary and all(setting.key.startswith((_OF_MODEL, "code.", _WORKERS)) for setting in settings)
     if not composed.read:
         told = run_of(config, "hydra", settings, skipped, refers_to=files)
         return replace(told, run=not loads_alone, makes=makes)
@@ -306,6 +317,8 @@ def _class(key: str, mapping: yaml_nodes.Mapping) -> str | None:
         return name if target.startswith(_LIGHTNING) else None
     if target.lower() in _OPTIMIZERS:
         return "optimizer"
+    if name.endswith("DataModule"):
+        return "DataModule"
     return name if name in _CLASSES else None
 
 

@@ -116,6 +116,51 @@ def test_a_module_that_looks_like_no_program_by_itself(tmp_path: Path) -> None:
     assert found.finding.status == "affected"
 
 
+EXPERIMENT = """# @package _global_
+defaults:
+  - override /model: other
+"""
+
+
+@pytest.mark.parametrize(("option", "status"), [("", "dormant"), (" experiment=two", "affected")])
+def test_the_module_that_a_command_line_has_the_config_make(tmp_path: Path, option: str, status: str) -> None:
+    """In the place of the one that the config makes by itself, which does not use what the other one does."""
+    quiet = MODULE.replace("from src.parts import schedule\n", "").replace(', "lr_scheduler": schedule(optimizer)', "")
+    folder = _project(
+        tmp_path,
+        {
+            "train.py": PROGRAM,
+            "run.sh": f"python train.py{option}\n",
+            "src/models/mine.py": quiet,
+            "src/models/other.py": MODULE,
+            "configs/train.yaml": TRAIN.replace("  - model: mine\n", "  - model: mine\n  - experiment: null\n"),
+            "configs/model/mine.yaml": "_target_: src.models.mine.Classifier\n",
+            "configs/model/other.yaml": "_target_: src.models.other.Classifier\n",
+            "configs/experiment/two.yaml": EXPERIMENT,
+        },
+    )
+    report = gradcompat.check(folder, only=["GC-0600"])
+    assert [found.finding.status for found in report.findings] == [status]
+    idle = [one.what.rpartition("/src/")[2] for audit in report.audits for one in audit.skipped if "src" in one.what]
+    assert idle == (["models/other.py"] if not option else [])
+
+
+def test_a_command_line_leaves_out_what_the_config_makes_by_itself(tmp_path: Path) -> None:
+    quiet = MODULE.replace("from src.parts import schedule\n", "").replace(', "lr_scheduler": schedule(optimizer)', "")
+    folder = _project(
+        tmp_path,
+        {
+            "train.py": PROGRAM,
+            "run.sh": "python train.py model=other\n",
+            "src/models/other.py": quiet,
+            "configs/train.yaml": TRAIN,
+            "configs/model/mine.yaml": "_target_: src.models.mine.Classifier\n",
+            "configs/model/other.yaml": "_target_: src.models.other.Classifier\n",
+        },
+    )
+    assert [one.finding.status for one in gradcompat.check(folder, only=["GC-0600"]).findings] == ["dormant"]
+
+
 @pytest.mark.parametrize("target", ["torch.nn.Linear", "src.models.Gone", "src.models", "elsewhere.Classifier"])
 def test_what_is_of_no_module_of_the_project(tmp_path: Path, target: str) -> None:
     folder = _project(tmp_path, {"configs/train.yaml": f"{TRAIN}model2:\n  _target_: {target}\n"})

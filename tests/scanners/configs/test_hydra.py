@@ -86,6 +86,13 @@ def test_what_is_not_hydras_is_refused(text: str) -> None:
         hydra.scan(Document("a.yaml", text))
 
 
+def test_the_workers_of_the_loaders_that_are_made() -> None:
+    text = "defaults: [_self_]\ndata: {_target_: src.data.PhotoDataModule, num_workers: 4}\ntrain: {num_workers: 2}\n"
+    assert lines(hydra.scan(Document("a.yaml", text)))[:1] == [(2, "training.dataloader_num_workers", 4)]
+    alone = "data:\n  _target_: src.data.PhotoDataModule\n  num_workers: 4\n"
+    assert not hydra.scan(Document("a.yaml", alone)).run
+
+
 @pytest.mark.parametrize(("beside", "runs"), [("", False), ("optimizer: {_target_: torch.optim.AdamW}\n", True)])
 def test_a_config_that_loads_a_model_alone_is_no_run(tmp_path: Path, beside: str, runs: bool) -> None:
     text = (
