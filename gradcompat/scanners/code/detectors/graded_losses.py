@@ -23,8 +23,9 @@ _REDUCTION = 4  # where the class has it
 
 
 def only_trains(names: Names) -> bool:
-    """Is such a loss called, and each time by the function that goes backward, by Lightning's ``training_step``, or where
-    a model asks ``if self.training``?
+    """Is such a loss called, and each time where gradients are needed?
+
+    That is the function that goes backward, Lightning's ``training_step``, or what a model does ``if self.training``.
     """
     objects = {
         ast.unparse(target)
@@ -39,7 +40,9 @@ def only_trains(names: Names) -> bool:
         if not losses:
             continue
         goes_back = any(last_name(call.func) == "backward" for call in calls) or function == _TRAINS
-        in_training = [around(node.body) for node in nodes if isinstance(node, ast.If) and _asks_for_training(node.test)]
+        in_training = [
+            around(node.body) for node in nodes if isinstance(node, ast.If) and _asks_for_training(node.test)
+        ]
         goes_back = goes_back or all(any(region.holds(call) for region in in_training) for call in losses)
         if not goes_back or any(is_ungraded(call, names) for call in losses):
             return False
