@@ -550,7 +550,7 @@ def _with_options(members: list[Context]) -> list[Context]:
 
     found: list[Context] = []
     for member in members:
-        left, unused = _unused(member, launches, configured=bool(configured))
+        left, unused = _unused(member, launches, keyed) if configured else _unused(member, launches)
         # As the program writes them. A name that is imported all the same is known by its import alone.
         gone = {one.use for one in (*left, *unused) if not one.imported}
         settings = [with_launches(_without(setting, gone), launches) for setting in member.settings]
@@ -627,15 +627,27 @@ def _one_of(key: str, settings: list[Setting], made: Mapping[Setting, Setting]) 
 
 
 def _unused(
-    program: Context, launches: Sequence[Sequence[LaunchOption] | None], *, configured: bool
+    program: Context, launches: Sequence[Sequence[LaunchOption] | None], configs: Sequence[Context] | None = None
 ) -> tuple[tuple[OptionalUse, ...], tuple[OptionalUse, ...]]:
     """What the options of all launches keep a program from using, and, without a launch, what their defaults do.
 
-    A config of the run may give the options as well.
+    A config of the run may give the options as well: then only those count that the one config of arguments names. A
+    launch overrides it.
     """
     known = [options for options in launches if options is not None]
-    if configured or len(known) < len(launches):
+    if len(known) < len(launches):
         return (), ()
+    if configs is not None:
+        keys = configs[0].keys if len(configs) == 1 else ()
+        return tuple(
+            one
+            for one in program.optional
+            if all(
+                _names_any(test, keys) and _answer(test, (*keys, *options)) is False
+                for test in one.tests
+                for options in known or ((),)
+            )
+        ), ()
     unused = tuple(
         one
         for one in program.optional
@@ -648,6 +660,12 @@ def _unused(
         return (), tuple(one for one in unused if not _is_given_somehow(tuple(tests[name_of(one.use)])))
     # What no parser takes, a config of the program's own may set.
     return tuple(one for one in unused if all(map(_is_parsed, one.tests))), ()
+
+
+def _names_any(test: OptionTest, keys: Sequence[LaunchOption]) -> bool:
+    if test.parts:
+        return any(_names_any(part, keys) for part in test.parts)
+    return given_option(test, keys) is not None
 
 
 def _imported(unused: Iterable[OptionalUse]) -> list[Setting]:

@@ -345,7 +345,7 @@ def defined(found: Findings, step: Step, node: ast.FunctionDef | ast.AsyncFuncti
                 found.symbol("torch.utils.data.Sampler.set_epoch", method)
     if any(name in ("torch.nn.Module", "torch.nn.modules.module.Module") for name in bases):
         found.own_module = True
-    if any(_MODEL.fullmatch(name) for name in bases):
+    if any(_MODEL.fullmatch(name) for name in inherited):
         found.own_models.append(node.name)
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name == "_init_weights" and _in_place(method):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradcompat.model.context import OptionFile
+from gradcompat.model.context import OptionFile, OptionTest
 from gradcompat.scanners.code.arguments import Argument, Place, said
 from gradcompat.scanners.code.calls import known
 from gradcompat.scanners.code.command_functions import ROOTS, Function, commanded, is_command, parameters
@@ -13,12 +13,26 @@ from gradcompat.scanners.code.config_lookups import is_config
 from gradcompat.scanners.code.dataclass_parsers import PARSERS
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
-from gradcompat.scanners.code.option_branches import switches
+from gradcompat.scanners.code.option_branches import Switch, switches
 from gradcompat.scanners.code.option_defaults import CLIS, Option, fields, is_option, named_option, option_of
-from gradcompat.scanners.code.syntax import nodes_in
+from gradcompat.scanners.code.regions import end, start
+from gradcompat.scanners.code.syntax import last_name, nodes_in
 from gradcompat.scanners.code.walk import Step
 from gradcompat.startup.lazy_dataclasses import replace
+from gradcompat.startup.lazy_patterns import lazy_pattern
 
+# When the arguments of a Trainer, as a command line gives them, say that it evaluates: by `do_eval`, or by a strategy.
+_EVALUATES = OptionTest(
+    kind="any",
+    parts=(
+        OptionTest(kind="true", flags=("do_eval",), default=False, has_default=True, switched=True),
+        *(
+            OptionTest(kind="in", flags=(name,), default="no", has_default=True, values=("steps", "epoch"))
+            for name in ("eval_strategy", "evaluation_strategy")
+        ),
+    ),
+)
+_PARSES_ARGUMENTS = lazy_pattern(r"\b(?:HfArgumentParser|TrlParser|H4ArgumentParser|parse_args_into_dataclasses)\b")
 _BY_LAUNCHERS = frozenset({"local_rank"})  # options that torch's and DeepSpeed's launchers add to a command
 
 
@@ -98,6 +112,10 @@ def _makes_options(call: ast.Call, found: Findings, step: Step) -> bool:
 def read_switches(found: Findings, steps: Sequence[Step]) -> None:
     """The parts that options decide: those of a parser, and names of the module that it lets the command line set."""
     names = found.names
+    if _PARSES_ARGUMENTS.search(found.document.text):
+        found.switched = [
+            switch for step in steps if isinstance(step.node, ast.If) for switch in _evaluations(step.node)
+        ]
     if not (found.options or names.rewritten or names.commands):
         return
 
@@ -108,7 +126,20 @@ def read_switches(found: Findings, steps: Sequence[Step]) -> None:
         return named_option(node, names, scope)
 
     tests = ((step.node, step.scope) for step in steps if isinstance(step.node, (ast.If, ast.IfExp)))
-    found.switched = switches(tests, names, option)
+    found.switched += switches(tests, names, option)
+
+
+def _evaluations(branch: ast.If) -> Iterator[Switch]:
+    """``if training_args.do_eval: metrics = trainer.evaluate()``, by what the arguments of the Trainer say."""
+    asks = (
+        branch.test.values
+        if isinstance(branch.test, ast.BoolOp) and isinstance(branch.test.op, ast.And)
+        else [branch.test]
+    )
+    if any(isinstance(one, ast.Attribute) and one.attr == "do_eval" for one in asks):
+        for node in nodes_in(*branch.body):
+            if isinstance(node, ast.Call) and last_name(node.func) == "evaluate":
+                yield start(node), end(node), _EVALUATES
 
 
 def _makes_parser(call: ast.Call, names: Names, scope: Scope) -> bool:

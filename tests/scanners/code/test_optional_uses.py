@@ -11,6 +11,7 @@ import gradcompat
 from gradcompat.audit.runs import in_folder
 from gradcompat.files.root import root_of_folder
 from gradcompat.scanners.run_assembly import assemble
+from gradcompat.terms.symbol_patterns import SYMBOLS_KEY
 
 PARSER = """
 import argparse
@@ -187,3 +188,49 @@ def test_a_call_that_takes_the_option_itself(tmp_path: Path, launch: str, expect
     (tmp_path / "train.sh").write_text(f"python train.py {launch}\n")
     found = gradcompat.check(tmp_path, only=["GC-0060"]).findings
     assert (found[0].finding.status if found else None) == expected
+
+
+EVALUATION = """
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+(training_args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+trainer = Trainer(model=model, args=training_args, train_dataset=rows, eval_dataset=others)
+trainer.train()
+if training_args.do_eval:
+    metrics = trainer.evaluate()
+"""
+
+
+def symbols(folder: Path) -> set[str]:
+    """What the one run of a folder uses."""
+    (run,) = assemble(in_folder(folder, ".", root_of_folder(folder, "."))[0]).runs
+    values = (one.value for one in run.settings if one.key == SYMBOLS_KEY)
+    return {name for value in values if isinstance(value, tuple) for name in value if isinstance(name, str)}
+
+
+@pytest.mark.parametrize(
+    ("launch", "evaluates"),
+    [
+        ("--output_dir o", False),
+        ("--output_dir o --do_eval", True),
+        ("--output_dir o --do_eval False", False),
+        ("--output_dir o --eval_strategy steps", True),
+        ("--output_dir o --eval_strategy no", False),
+    ],
+)
+def test_a_trainer_evaluates_where_its_arguments_say_so(tmp_path: Path, launch: str, evaluates: bool) -> None:
+    (tmp_path / "train.py").write_text(EVALUATION)
+    (tmp_path / "train.sh").write_text(f"python train.py {launch}\n")
+    assert ("transformers.Trainer.evaluate" in symbols(tmp_path)) is evaluates
+
+
+@pytest.mark.parametrize(("said", "evaluates"), [("do_eval: false", False), ("do_eval: true", True), ("seed: 1", True)])
+def test_a_config_of_arguments_says_whether_its_trainer_evaluates(tmp_path: Path, said: str, evaluates: bool) -> None:
+    (tmp_path / "train.py").write_text(
+        EVALUATION.replace("HfArgumentParser(", "TrlParser(")
+        .replace("import HfArgumentParser,", "import")
+        .replace("from transformers", "from trl import TrlParser\nfrom transformers")
+        .replace("parse_args_into_dataclasses", "parse_args_and_config")
+    )
+    (tmp_path / "a.yaml").write_text(f"model_name_or_path: gpt2\noutput_dir: o\nlearning_rate: 1.0e-6\n{said}\n")
+    (tmp_path / "train.sh").write_text("python train.py --config a.yaml\n")
+    assert ("transformers.Trainer.evaluate" in symbols(tmp_path)) is evaluates

@@ -10,6 +10,7 @@ import ast
 
 from gradcompat.scanners.code.detectors.ungraded_calls import is_ungraded
 from gradcompat.scanners.code.names import Names
+from gradcompat.scanners.code.regions import around
 from gradcompat.scanners.code.syntax import children, last_name
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
@@ -22,7 +23,10 @@ _REDUCTION = 4  # where the class has it
 
 
 def only_trains(names: Names) -> bool:
-    """Is such a loss called, and each time by the function that goes backward, or by Lightning's ``training_step``?"""
+    """Is such a loss called, and each time where gradients are needed?
+
+    That is the function that goes backward, Lightning's ``training_step``, or what a model does ``if self.training``.
+    """
     objects = {
         ast.unparse(target)
         for node in names.nodes(ast.Assign)
@@ -36,6 +40,10 @@ def only_trains(names: Names) -> bool:
         if not losses:
             continue
         goes_back = any(last_name(call.func) == "backward" for call in calls) or function == _TRAINS
+        in_training = [
+            around(node.body) for node in nodes if isinstance(node, ast.If) and _asks_for_training(node.test)
+        ]
+        goes_back = goes_back or all(any(region.holds(call) for region in in_training) for call in losses)
         if not goes_back or any(is_ungraded(call, names) for call in losses):
             return False
         called = True
@@ -77,6 +85,16 @@ def _is_unreduced(call: ast.Call, names: Names) -> bool:
 
 def _is_without_gradients(call: ast.Call, function: str, names: Names) -> bool:
     return function in _JUDGE or is_ungraded(call, names)
+
+
+def _asks_for_training(test: ast.expr) -> bool:
+    """``self.training and labels is not None``."""
+    match test:
+        case ast.Attribute(attr="training"):
+            return True
+        case ast.BoolOp(op=ast.And(), values=values):
+            return any(map(_asks_for_training, values))
+    return False
 
 
 def _is_loss(call: ast.Call, objects: set[str]) -> bool:

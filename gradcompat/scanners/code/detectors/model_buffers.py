@@ -11,21 +11,27 @@ from collections.abc import Iterator, Sequence
 
 from gradcompat.model.environment import Location
 from gradcompat.scanners.code.findings import Findings
-from gradcompat.scanners.code.syntax import argument_of, nodes_in
+from gradcompat.scanners.code.syntax import argument_of, last_name, nodes_in
 from gradcompat.scanners.code.walk import text
 from gradcompat.startup.lazy_dataclasses import dataclass
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _LOADING = lazy_pattern("from_pretrained")
 _BESIDE_MODELS = ("Tokenizer", "TokenizerFast", "Processor", "Config", "Extractor")
+# None of their classes is the project's.
+_LIBRARIES = ("transformers.", "peft.", "diffusers.", "sentence_transformers.")
+_AUTO = "Auto"  # what these classes load may be a class of the project that was made known to them
+_MADE_KNOWN = lazy_pattern(r"\bAuto\w+\.register\(|register_for_auto_class|trust_remote_code")
+_FILLS = frozenset({"copy_", "fill_", "set_"})
 
 
 def buffer_of_model(found: Findings) -> Location | None:
     """The first such buffer, if a class of the project derives from a model of transformers, and weights are loaded.
 
-    A buffer that the class names in its `_init_weights` is filled there.
+    A buffer that the class names in its `_init_weights` is filled there, and one that a program writes to by the model
+    (``model.rotary.inv_freq = …``) behind loading.
     """
-    if not found.buffers or not found.own_models or "from_pretrained" not in found.mentioned:
+    if not found.buffers or not found.own_models or not loads_a_model(found):
         return None
     defined: dict[str, list[_Definition]] = {}
     for part in (found, *found.parts):
@@ -40,6 +46,8 @@ def buffer_of_model(found: Findings) -> Location | None:
             inside.update(definition.calls)
             filled.update(definition.filled)
             waiting.extend(mentioned for mentioned in definition.mentioned if mentioned in defined)
+    for part in (found, *found.parts):
+        filled.update(part.once(_written))
     left = ((call, location) for call, location in found.buffers if call in inside)
     return next((location for call, location in left if _name_of(call) not in filled), None)
 
@@ -81,17 +89,43 @@ def _definition(statement: ast.stmt, names: tuple[str, ...]) -> _Definition:
 
 
 def loads_a_model(found: Findings) -> bool:
-    """Is anything but a tokenizer, a config and the like taken from_pretrained?"""
-    return any(one.once(_loads) for one in found.with_text(_LOADING.search))
+    """May a model of the project's own classes be taken from_pretrained? One of a library, even as a part, is none."""
+    known = any(map(_MADE_KNOWN.search, found.texts))
+    own = frozenset(found.own_models)
+    return any(_loads(one, own, known) for one in found.with_text(_LOADING.search))
 
 
-def _loads(statements: Sequence[ast.stmt]) -> bool:
-    return any(
-        isinstance(node, ast.Attribute)
-        and node.attr == "from_pretrained"
-        and not text(node.value).endswith(_BESIDE_MODELS)
-        for node in nodes_in(*statements)
-    )
+def _loads(one: Findings, own: frozenset[str], known: bool) -> bool:
+    for node in nodes_in(*one.statements):
+        if not isinstance(node, ast.Attribute) or node.attr != "from_pretrained":
+            continue
+        name = last_name(node.value)
+        if name in own:
+            return True
+        if text(node.value).endswith(_BESIDE_MODELS):
+            continue
+        # A variable may stand for one class or for another.
+        meant = one.names.resolve(node.value, one.names.scope_of(node))
+        of_library = bool(meant) and all(full.startswith(_LIBRARIES) and full.endswith(f".{name}") for full in meant)
+        if not of_library or (known and name.startswith(_AUTO)):
+            return True
+    return False
+
+
+def _written(statements: Sequence[ast.stmt]) -> frozenset[str]:
+    """The attributes of objects, other than those of `self`, that are assigned or filled in place."""
+    found: set[str] = set()
+    for node in nodes_in(*statements):
+        match node:
+            case ast.Assign(targets=targets):
+                written = [target for target in targets if isinstance(target, ast.Attribute)]
+            case ast.Call(func=ast.Attribute(value=ast.Attribute() as value, attr=filling)) if filling in _FILLS:
+                inner = value.value if value.attr == "data" else value
+                written = [inner] if isinstance(inner, ast.Attribute) else []
+            case _:
+                continue
+        found.update(one.attr for one in written if not text(one).startswith("self."))
+    return frozenset(found)
 
 
 def _name_of(call: ast.Call) -> object:
