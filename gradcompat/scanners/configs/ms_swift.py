@@ -78,6 +78,13 @@ MEGATRON: Feeds = {
     "torch_dtype": Feed("precision.mode", {"bfloat16": "bf16", "float16": "fp16", "float32": "no"}, only=True),
 }
 
+# How Megatron splits a model and counts samples: the configs of `megatron sft` and its kin have some of them.
+_SPLITS = frozenset(
+    {
+        *("tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size"),
+        *("micro_batch_size", "global_batch_size", "context_parallel_size"),
+    }
+)
 _TUNERS = frozenset({"tuner_type", "train_type", "sft_type", "rlhf_type"})
 # Words of ms-swift's that stand beside one of those, or alone in numbers.
 _OWN = frozenset(
@@ -120,6 +127,8 @@ def scan(document: Document) -> Context:
     config = read_config(document, FEEDS)
     top = config.top
     named = any(isinstance(top.get(name), str) for name in _TUNERS) or "swift_version" in top
+    if named and not _SPLITS.isdisjoint(top) and "dataset" in top and "per_device_train_batch_size" not in top:
+        return _of_megatron(document)
     if not named or len(_OWN & top.keys()) < 2 or _TRAINING.isdisjoint(top):
         raise Unrecognised("has no training arguments of ms-swift", path=document.path)
     if not any(top.get(name) for name in ("quant_bits", "quant_method", "load_in_4bit")):
@@ -138,6 +147,14 @@ def scan(document: Document) -> Context:
     settings += weighed_by_labels(settings, top)
     context = run_of(config, "ms-swift", [*settings, *left_to_tool("ms-swift", settings)], skipped)
     return replace(context, imported=imports_of("ms-swift", top))
+
+
+def _of_megatron(document: Document) -> Context:
+    """The run of ms-swift's Megatron that a config describes."""
+    config = read_config(document, MEGATRON)
+    settings, skipped = settings_of(config, MEGATRON)
+    settings.append(Setting(key="training.framework", value="megatron", location=Location(path=document.path)))
+    return run_of(config, "ms-swift", settings, skipped)
 
 
 def streams_in_order(given: Mapping[str, object]) -> bool:

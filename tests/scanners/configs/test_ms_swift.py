@@ -151,3 +151,10 @@ def test_a_step_of_a_language_model_is_divided_by_its_labels(
     found = list(ms_swift.weighed_by_labels(stated, arguments))
     assert [one.value for one in found if all(question.holds("2.5.2") for question in one.where)] == [True] * said
     assert not [one for one in found if all(question.holds("2.5.1.post1") for question in one.where)]
+
+
+def test_the_arguments_of_its_megatron() -> None:
+    text = "rlhf_type: grpo\nmodel: Qwen/Qwen3-8B\ndataset: a/b\ntensor_model_parallel_size: 2\nmicro_batch_size: 1\n"
+    context = ms_swift.scan(Document("grpo.yaml", text))
+    assert ("training.framework", "megatron") in {(one.key, one.value) for one in context.settings}
+    assert ("training.method", "grpo") in {(one.key, one.value) for one in context.settings}
