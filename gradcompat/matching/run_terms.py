@@ -8,7 +8,7 @@ from functools import partial
 from gradcompat.matching.verdict import Verdict, with_presumption
 from gradcompat.matching.view import View
 from gradcompat.messages import condition, joined, value_text
-from gradcompat.model.environment import Setting, SettingValue
+from gradcompat.model.environment import SettingValue
 from gradcompat.model.issue import (
     ModelTerm,
     PackageAbsentTerm,
@@ -22,7 +22,6 @@ from gradcompat.model.issue import (
     VirtualTerm,
 )
 from gradcompat.requirements.versions import VersionSet, locate
-from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.terms.class_facts import MODEL_KEY
 from gradcompat.terms.comparison import named, satisfies, texts
 from gradcompat.terms.symbol_patterns import (
@@ -130,7 +129,7 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: View, unused: Collectio
 
     Names that are imported alone are used as well, unless they are among those that are not.
     """
-    stated = [_without(one, unused) for one in view.stated(SYMBOLS_KEY)]
+    stated = [one.without(unused) for one in view.stated(SYMBOLS_KEY)]
     listed = [*stated, *view.stated(CALLS_KEY)]
     truths = [Truth.UNKNOWN if one.value is None else truth_of_use(texts(one.value), symbols) for one in listed]
     for setting, truth in zip(listed, truths, strict=True):
@@ -151,15 +150,6 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: View, unused: Collectio
     if next(optional, None) is not None:  # where options are given
         return Verdict(Certainty.OPEN, partial(condition, term), SYMBOLS_KEY)
     return Verdict(Certainty.NO, "the code does not use it", SYMBOLS_KEY, stated[0].location)
-
-
-def _without(setting: Setting, unused: Collection[str]) -> Setting:
-    """The names of a file without some."""
-    if not unused or setting.value is None:
-        return setting
-    kept = [index for index, name in enumerate(texts(setting.value)) if name not in unused]
-    places = tuple(setting.place(index) for index in kept)
-    return replace(setting, value=tuple(texts(setting.value)[index] for index in kept), places=places)
 
 
 def _no_symbols(term: Term, symbols: tuple[str, ...], view: View) -> Verdict:

@@ -107,12 +107,14 @@ class View:
     @cached_property
     def imported_uses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The names that the code imports and does not use, and what it uses."""
-        called = {name_of(call) for setting in self.stated(CALLS_KEY) for call in texts(setting.value)}
-        named = (name for setting in self.stated(IMPORTED_KEY) for name in texts(setting.value))
+        named = tuple(name for setting in self.stated(IMPORTED_KEY) for name in texts(setting.value))
+        if not named:
+            return (), ()
+        calls = tuple(call for setting in self.stated(CALLS_KEY) for call in texts(setting.value))
+        called = set(map(name_of, calls))
         imported = tuple(name for name in named if name not in called)  # by another program of the run
-        stated = [*self.stated(SYMBOLS_KEY), *self.stated(CALLS_KEY)] if imported else []
-        used = tuple(symbol for setting in stated for symbol in texts(setting.value) if symbol not in imported)
-        return imported, used
+        names = (name for setting in self.stated(SYMBOLS_KEY) for name in texts(setting.value))
+        return imported, (*(name for name in names if name not in imported), *calls)
 
     def stated(self, key: str) -> list[Setting]:
         """What states the fact; what is only presumed is none."""

@@ -5,13 +5,13 @@ Every reader returns an :class:`Environment`; the matcher takes nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from gradcompat.model.class_fact import ClassFact
 from gradcompat.quotation import built_for
 from gradcompat.redaction import redact
-from gradcompat.startup.lazy_dataclasses import dataclass, field
+from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -113,6 +113,16 @@ class Setting:
     def place(self, index: int) -> Location:
         """Where one of several values stands."""
         return self.places[index] if self.places else self.location
+
+    def without(self, names: Collection[str]) -> Setting:
+        """The setting without some of its values, if it has several."""
+        if not names or not isinstance(self.value, tuple):
+            return self
+        kept = [index for index, one in enumerate(self.value) if one not in names]
+        if len(kept) == len(self.value):
+            return self
+        places = tuple(self.places[index] for index in kept) if self.places else ()
+        return replace(self, value=tuple(self.value[index] for index in kept), places=places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -553,7 +553,8 @@ def _with_options(members: list[Context]) -> list[Context]:
         left, unused = _unused(member, launches, keyed) if configured else _unused(member, launches)
         # As the program writes them. A name that is imported all the same is known by its import alone.
         gone = {one.use for one in (*left, *unused) if not one.imported}
-        settings = [with_launches(_without(setting, gone), launches) for setting in member.settings]
+        used = (one.without(gone) if one.key in _OF_CODE else one for one in member.settings)
+        settings = [with_launches(one, launches) for one in used]
         settings += _imported(one for one in (*left, *unused) if one.imported)
         for option in member.defaults:
             values = _option_values(option, launches)
@@ -695,17 +696,6 @@ def _is_parsed(test: OptionTest) -> bool:
     if test.parts:
         return all(map(_is_parsed, test.parts))
     return not test.assigned and (test.switched is not None or not isinstance(test.default, bool))
-
-
-def _without(setting: Setting, unused: Collection[str]) -> Setting:
-    """The names or calls of a program without those that are not used."""
-    if setting.key not in (SYMBOLS_KEY, CALLS_KEY) or not isinstance(setting.value, tuple) or not unused:
-        return setting
-    kept = [index for index, one in enumerate(setting.value) if one not in unused]
-    if len(kept) == len(setting.value):
-        return setting
-    places = tuple(setting.places[index] for index in kept) if setting.places else ()
-    return replace(setting, value=tuple(setting.value[index] for index in kept), places=places)
 
 
 def _answer(test: OptionTest, options: Sequence[LaunchOption]) -> bool | None:

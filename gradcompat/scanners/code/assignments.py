@@ -108,6 +108,13 @@ def unties(node: ast.AST) -> bool:
     return False
 
 
+def _is_of_config(target: ast.Attribute, made: re.Pattern[str], found: Findings, step: Step) -> bool:
+    """Is it an attribute of a model's config, or of one that a model is made with afterwards?"""
+    if isinstance(target.value, ast.Attribute) and target.value.attr == "config":
+        return True
+    return any(map(made.fullmatch, found.names.resolve(target, step.scope)))
+
+
 def _without_router_loss(found: Findings, step: Step, value: ast.expr, spelling: str) -> None:
     """A coefficient of zero: the router's loss counts nothing, whatever was said before of its being computed."""
     key = "model.output_router_logits"
@@ -122,16 +129,13 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     literal = found.names.literal(value, step.scope)
     spelling = f"{text(target)} = {{}}"
     if name in ("use_cache", "output_router_logits"):
-        of_model = isinstance(target.value, ast.Attribute) and target.value.attr == "config"
-        if of_model or any(map(_OF_CONFIG.fullmatch, found.names.resolve(target, step.scope))):
+        if _is_of_config(target, _OF_CONFIG, found, step):
             found.truth(step, f"model.{name}", literal, value, spelling)
     elif name == "router_aux_loss_coef" and isinstance(literal, (int, float)) and literal == 0:
-        of_model = isinstance(target.value, ast.Attribute) and target.value.attr == "config"
-        if of_model or any(map(_OF_CONFIG.fullmatch, found.names.resolve(target, step.scope))):
+        if _is_of_config(target, _OF_CONFIG, found, step):
             _without_router_loss(found, step, value, spelling)
     elif name in _CONFIGURED:
-        of_model = isinstance(target.value, ast.Attribute) and target.value.attr == "config"
-        if of_model or any(map(_MADE_CONFIG.fullmatch, found.names.resolve(target, step.scope))):
+        if _is_of_config(target, _MADE_CONFIG, found, step):
             setting = (f"transformers.PretrainedConfig.{name}",)
             for line in call_lines(ast.Call(target, [value], []), setting, found.names, step.scope):
                 found.call(line, target)

@@ -341,9 +341,7 @@ def _attribute(owner: ast.expr, key: str, names: Names, scope: Scope, depth: int
 
 def _own(key: str, names: Names, scope: Scope) -> Source | None:
     """What ``self.key`` is, if the constructor of the class sets it and nothing else does."""
-    within: Scope | None = scope
-    while within is not None and not isinstance(within.node, ast.ClassDef):
-        within = within.parent
+    within = scope.around_class
     if within is None or not isinstance(within.node, ast.ClassDef):
         return None
     constructor = _method(within.node, "__init__")

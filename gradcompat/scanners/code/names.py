@@ -101,6 +101,14 @@ class Scope:
     filled: dict[str, list[tuple[str | None, ast.expr]]] = field(default_factory=dict)
     reordered: set[str] = field(default_factory=set)
 
+    @property
+    def around_class(self) -> Scope | None:
+        """The innermost class that it is or stands in."""
+        within: Scope | None = self
+        while within is not None and not isinstance(within.node, ast.ClassDef):
+            within = within.parent
+        return within
+
 
 class Source(NamedTuple):
     """The expression that something has its value from.
@@ -747,9 +755,7 @@ class Names:
 
     def _attribute_type(self, node: ast.Attribute, scope: Scope, depth: int) -> tuple[str, ...]:
         """The type of ``self.model``, from where a method of the class sets it."""
-        within: Scope | None = scope
-        while within is not None and not isinstance(within.node, ast.ClassDef):
-            within = within.parent
+        within = scope.around_class
         if within is None or depth >= _MAX_ALIASES:
             return ()
         key = (within, node.attr)

@@ -74,9 +74,7 @@ def _sources(node: ast.AST, names: Names, scope: Scope) -> Iterator[tuple[ast.AS
 
 def _kept(attribute: ast.Attribute, names: Names, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
     """What the methods of a class set an attribute to above its use, or elsewhere."""
-    within: Scope | None = scope
-    while within is not None and not isinstance(within.node, ast.ClassDef):
-        within = within.parent
+    within = scope.around_class
     if within is None or not isinstance(within.node, ast.ClassDef):
         return
     values = [one for one in within.attributes.get(attribute.attr, [])[:_MAX_BINDINGS] if isinstance(one, ast.expr)]
