@@ -22,6 +22,7 @@ from gradcompat.model.environment import Location, Skipped
 from gradcompat.scanners.any_config import find, read_context, scan, scan_found, scan_module
 from gradcompat.scanners.configs.argument_blocks import with_items
 from gradcompat.scanners.launches.parsed_options import parsed_uses
+from gradcompat.scanners.named_files import path_of
 from gradcompat.scanners.run_assembly import COMPOSED_FILES, PROGRAMS, assemble, join, join_all, reached
 from gradcompat.startup.lazy_dataclasses import dataclass, field, replace
 from gradcompat.terms.symbol_patterns import CALLS_KEY, SYMBOLS_KEY
@@ -164,7 +165,7 @@ class Contexts:
         near = self._in_folders(environments, isolated)
         # A notebook that shows something beside the programs does not take them from the project above.
         beside = {
-            folder: tuple(one for one in self.found if folder in PurePosixPath(one.source).parents)
+            folder: tuple(one for one in self.found if folder in path_of(one.source).parents)
             for folder in {PurePosixPath(environment).parent for environment in environments} - near.keys()
         }
         near = {**near, **beside}
@@ -218,7 +219,7 @@ class Contexts:
         for context in self.found:
             if context.source in isolated:
                 continue
-            nearest = next((parent for parent in PurePosixPath(context.source).parents if parent in owned), None)
+            nearest = next((parent for parent in path_of(context.source).parents if parent in owned), None)
             (elsewhere if nearest is None else owned[nearest]).append(context)
         folders = self._of_elsewhere(elsewhere, {folder: tuple(contexts) for folder, contexts in owned.items()})
         for context in elsewhere:
@@ -245,7 +246,7 @@ class Contexts:
         found: dict[str, tuple[PurePosixPath, ...]] = {}
         for context in elsewhere:
             named = (home[part.source] for part in parts[context.source] if part.source in home)
-            beside = (folder for folder in bare if _project_of(folder) in PurePosixPath(context.source).parents)
+            beside = (folder for folder in bare if _project_of(folder) in path_of(context.source).parents)
             found[context.source] = tuple(dict.fromkeys(named)) or tuple(beside)
         return found
 

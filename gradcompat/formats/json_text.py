@@ -1,12 +1,15 @@
-"""JSON with the places of its values: the parser gives values, one pass over the tokens gives lines and columns.
+"""JSON with the places of its values: the parser gives values, a pass over the tokens gives lines and columns.
 
-The pass does not recurse, and keeps two numbers for each value, so that a file of any depth and length can be read.
+Mostly a few values of each level are asked for, and the parser steps over the others in its own C (the output of a
+notebook's cells may be most of its file). Where that goes deep, one pass finds the places of everything; it does not
+recurse, and keeps two numbers for each value, so that a file of any depth and length can be read.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from gradcompat.errors import Malformed
@@ -15,6 +18,9 @@ from gradcompat.quotation import parser_reason
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 _STRING = json.JSONDecoder()
+# From a place in a text to a value and its end; what is stepped over is no number to anybody.
+_VALUE: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_int=str, parse_float=str).scan_once  # type: ignore[attr-defined]
+_PASSES = 8  # how often the text may be stepped over, all levels together, before one pass finds everything
 _SPACE = lazy_pattern(r"[ \t\r\n]*")
 _WORD = lazy_pattern(r"[^\s{}\[\],:\"]+")
 # An escape, and among them those of surrogates: a pair of them is one character, one alone is none.
@@ -42,7 +48,27 @@ class Places(TextPlaces):
     """Where the values of a JSON text stand; the text is one that :func:`parse` has accepted."""
 
     def __init__(self, text: str, path: str) -> None:
-        super().__init__(text, path, _scan(_printable(text)))
+        self._text = _printable(text)
+        self._left = _PASSES * len(text)
+        start = _skip(self._text, 0)
+        super().__init__(text, path, Container(start if self._text.startswith(("{", "["), start) else 0))
+        self._opened: set[int] | None = set()  # starts of containers whose members are known; None for all
+
+    def _find(self, keys: tuple[str | int, ...], *, key: bool) -> int:
+        if self._opened is not None:
+            try:
+                return super()._find(keys, key=key)
+            except (RecursionError, ValueError, StopIteration, IndexError):
+                self._root, self._opened = _scan(self._text), None
+        return super()._find(keys, key=key)
+
+    def _members(self, container: Container) -> Container:
+        if self._opened is not None and container.start not in self._opened:
+            self._left -= _open(container, self._text) - container.start
+            if self._left < 0:
+                raise ValueError("one pass costs less")
+            self._opened.add(container.start)
+        return container
 
 
 def _printable(text: str) -> str:
@@ -55,6 +81,38 @@ def _printable(text: str) -> str:
 def _integer(digits: str) -> int | str:
     # A run of thousands of digits is no number that anybody means, and int() refuses it.
     return int(digits) if len(digits) < 40 else digits
+
+
+def _open(container: Container, text: str) -> int:
+    """Find the members of one container, and where it ends.
+
+    Raises:
+        StopIteration: if no value stands where one should, as in a text that is broken; or an IndexError or a
+            ValueError.
+        RecursionError: if one of them is nested too deeply for the parser, which has more of the stack left elsewhere.
+    """
+    start = container.start
+    if not text.startswith(("{", "["), start):
+        return start  # a mere scalar
+    named, position = text[start] == "{", _skip(text, start + 1)
+    while text[position] not in "}]":
+        at_key, name = position, None
+        if named:
+            name, position = _STRING.raw_decode(text, position)
+            position = _skip(text, _skip(text, position) + 1)  # over the colon
+        at_value = position
+        _, position = _VALUE(text, at_value)
+        step: str | int = len(container.elements) if name is None else name
+        if name is None:
+            container.elements.append(at_value)
+        else:
+            container.put(name, at_key, at_value)
+        if text[at_value] in "{[":
+            container.inner[step] = Container(at_value)
+        position = _skip(text, position)
+        if text[position] == ",":
+            position = _skip(text, position + 1)
+    return position + 1
 
 
 def _scan(text: str) -> Container:

@@ -59,6 +59,7 @@ class TextPlaces:
         for depth, step in enumerate(keys, start=1):
             if container is None:
                 return position
+            container = self._members(container)
             if isinstance(step, str):
                 if step not in container.keys:
                     return position
@@ -70,6 +71,10 @@ class TextPlaces:
                 return position
             container = container.inner.get(step)
         return position
+
+    def _members(self, container: Container) -> Container:
+        """The container, now that its members are asked for."""
+        return container
 
     def _location(self, position: int) -> Location:
         line = bisect_left(self._ends, position)

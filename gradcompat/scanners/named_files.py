@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 _NO_NAMES = (".", "..", "/")
 _OF_PROJECT = 2  # parts at the end of a path on another machine that a file of the project shares with it
+
+
+@lru_cache(maxsize=2**14)  # each path is compared with many
+def path_of(source: str) -> PurePosixPath:
+    """The path of a file by its label."""
+    return PurePosixPath(source)
 
 
 def is_meant(named: PurePosixPath, file: PurePosixPath) -> bool:

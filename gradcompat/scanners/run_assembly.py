@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import TypeAlias
 
 from gradcompat.budget import Budget
 from gradcompat.model.context import (
@@ -36,13 +37,15 @@ from gradcompat.scanners.configs.argument_blocks import (
 from gradcompat.scanners.configs.model_names import architecture_of
 from gradcompat.scanners.launches.launch_options import given_option, settings_of_option
 from gradcompat.scanners.launches.launched_calls import calls_of_tools, parsed_calls, with_launches
-from gradcompat.scanners.named_files import is_meant
+from gradcompat.scanners.named_files import is_meant, path_of
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 from gradcompat.terms.class_facts import MODEL_KEY
 from gradcompat.terms.symbol_patterns import CALLS_KEY, SYMBOLS_KEY, name_of, truth_of_use
 from gradcompat.terms.term_keys import IMPORTED_KEY
 from gradcompat.truth import Truth
 
+# The name of a file → the paths of that name, each with where among some contexts it is.
+_Called: TypeAlias = Mapping[str, Sequence[tuple[int, PurePosixPath]]]
 # Files that are read again to compose configs as command lines say, for one environment.
 COMPOSED_FILES = 1_000
 
@@ -217,12 +220,12 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
     return Assembly(tuple(joined), tuple(rest))
 
 
-def _of_that_name(launch: Context, called: Mapping[str, Sequence[int]]) -> Sequence[int]:
+def _of_that_name(launch: Context, called: _Called) -> Sequence[int]:
     """The program that a command starts by a path which leads nowhere, if there is one of its name."""
     if launch.kind != _LAUNCH or len(launch.targets) != 1:
         return ()
     wanted = PurePosixPath(launch.targets[0].replace("\\", "/"))
-    alike = called.get(wanted.name, ())
+    alike = [index for index, _ in called.get(wanted.name, ())]
     return alike if len(alike) == 1 and not wanted.is_absolute() else ()
 
 
@@ -350,11 +353,12 @@ def reached(contexts: Sequence[Context], starts: Sequence[str]) -> dict[str, tup
     return found
 
 
-def _by_name(contexts: Sequence[Context]) -> dict[str, list[int]]:
-    """The name of a file → where among the contexts the files of that name are."""
-    called: dict[str, list[int]] = {}
+def _by_name(contexts: Sequence[Context]) -> _Called:
+    """The name of a file → the paths of that name, each with where among the contexts it is."""
+    called: dict[str, list[tuple[int, PurePosixPath]]] = {}
     for index, context in enumerate(contexts):
-        called.setdefault(PurePosixPath(context.source).name, []).append(index)
+        path = path_of(context.source)
+        called.setdefault(path.name, []).append((index, path))
     return called
 
 
@@ -444,7 +448,7 @@ def _chooses(override: Override, groups: set[str]) -> bool:
     return any(f"/{group}".endswith(f"/{name}") for group in groups)
 
 
-def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, Sequence[int]]) -> list[int]:
+def _named(context: Context, contexts: Sequence[Context], called: _Called) -> list[int]:
     """Which of the files a context names: by the path from its own folder or from one above, or by the end of the path.
 
     Commands are run in the folder that they were written for, ``bash scripts/train.sh`` where the program is.
@@ -452,16 +456,19 @@ def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, S
     Args:
         context: the one that names others.
         contexts: all of them.
-        called: the name of a file → where among them the files of that name are.
+        called: the files by their names, see :func:`_by_name`.
     """
-    here = PurePosixPath(context.source).parent
+    here = path_of(context.source).parent
     found: list[int] = []
     for reference in context.refers_to:
         wanted = PurePosixPath(reference.replace("\\", "/"))
         alike = called.get(wanted.name, ())
-        started = ([i for i in alike if _same(contexts[i].source, above / wanted)] for above in (here, *here.parents))
-        exact = next((fitting for fitting in started if fitting), [])
-        ending = [index for index in alike if is_meant(wanted, PurePosixPath(contexts[index].source))]
+        if not alike:
+            continue
+        started = (_plain(above / wanted) for above in (here, *here.parents))
+        fits = ([index for index, path in alike if path.parts == plain] for plain in started)
+        exact = next((fitting for fitting in fits if fitting), [])
+        ending = [index for index, path in alike if is_meant(wanted, path)]
         # A path that fits several files names none of them for sure.
         for index in exact or (ending if len(ending) == 1 else []):
             if contexts[index] is not context and index not in found:
@@ -469,14 +476,15 @@ def _named(context: Context, contexts: Sequence[Context], called: Mapping[str, S
     return found
 
 
-def _same(source: str, path: PurePosixPath) -> bool:
+def _plain(path: PurePosixPath) -> tuple[str, ...]:
+    """The parts of a path without those that lead back."""
     parts: list[str] = []
     for part in path.parts:
         if part == ".." and parts:
             parts.pop()
         elif part != ".":
             parts.append(part)
-    return PurePosixPath(source) == PurePosixPath(*parts)
+    return tuple(parts)
 
 
 def _reached(start: int, named: dict[int, list[int]]) -> list[int]:

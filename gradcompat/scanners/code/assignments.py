@@ -242,7 +242,7 @@ def _switched(
     found: Findings, step: Step, loop: ast.For, statements: Sequence[ast.stmt]
 ) -> Iterator[tuple[ast.stmt, Any]]:
     """The statements that switch the gradient of what a loop goes over, and to what."""
-    changed = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    changed = {node.id for node in nodes_in(loop.target) if isinstance(node, ast.Name)}
     for statement in statements:
         match statement:
             case (
@@ -742,7 +742,7 @@ def _are_optimizers(given: ast.expr, made: Mapping[str, Sequence[ast.expr]]) -> 
 
 def _hands_on(node: ast.ClassDef, hooks: Collection[str]) -> bool:
     """``self.on_epoch_end()``, ``on_train_epoch_end = on_epoch_end``: what a class does with hooks of its own."""
-    for inner in ast.walk(node):
+    for inner in nodes_in(node):
         match inner:
             case ast.Attribute(value=ast.Name(), attr=name) if name in hooks:  # super() is a call
                 return True
@@ -764,7 +764,7 @@ def _turns_off(statement: ast.stmt, name: str) -> bool:
 def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
     """A module whose step only gives back the loss is not optimised by hand, which takes calls in the step itself."""
     found.drivers.setdefault("lightning", found.place(node))
-    mentioned = {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
+    mentioned = {inner.attr for inner in nodes_in(node) if isinstance(inner, ast.Attribute)}
     if _hands_on(node, _EPOCHS):
         found.symbol("lightning.LightningModule.calls_own_hook", node)
     steps = [
@@ -782,6 +782,6 @@ def _lightning_module(found: Findings, step: Step, node: ast.ClassDef) -> None:
             found.configured.append(_hands_schedule(statement))
         if _turns_off(statement, "automatic_optimization"):
             found.state(step, "training.manual_optimization", True, at=statement)
-    returned = any(isinstance(inner, ast.Return) and inner.value for step in steps for inner in ast.walk(step))
+    returned = any(isinstance(inner, ast.Return) and inner.value for step in steps for inner in nodes_in(step))
     if returned and not mentioned & _BY_HAND:
         found.state(step, "training.manual_optimization", False, at=steps[0])

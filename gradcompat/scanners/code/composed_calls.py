@@ -54,6 +54,7 @@ from gradcompat.scanners.code.detectors.thawed_parameters import OF_INIT, TAKEN,
 from gradcompat.scanners.code.detectors.whole_samplers import DRAWING, OF_ALL, first_of_all
 from gradcompat.scanners.code.detectors.worker_copies import copied_compositions
 from gradcompat.scanners.code.findings import Findings
+from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Schedules that are of torch's LRScheduler, which ReduceLROnPlateau was not before it.
@@ -124,10 +125,10 @@ def composed(found: Findings) -> None:
     _augmented(found)
     _of_lightning(found)
     _of_flax(found)
-    if "accelerate" in found.imported and any(map(_REOPENING.search, found.texts)):
+    if "accelerate" in found.imported and found.with_text(_REOPENING.search):
         found.symbols.setdefault("loader.reopened", found.place(found.names.module.node))
     for said, name in ((_DECODER_INPUT, "batch.decoder_input_ids"), (_JOINED, "samples.concatenated")):
-        if any(map(said.search, found.texts)):
+        if found.with_text(said.search):
             found.symbols.setdefault(name, found.place(found.names.module.node))
     fused = found.with_text(FUSED.search) if "liger_kernel" in found.imported else []
     if fused and all(only_trains(one.names) for one in fused):
@@ -164,7 +165,7 @@ def _adapted(found: Findings) -> None:
     ending = generating[0].once(ends_generation) if len(generating) == 1 else None
     if ending is not None:
         found.symbols.setdefault(NONE_BEHIND, generating[0].place(ending))
-    if any(map(ON_CONVOLUTIONS.search, found.texts)):
+    if found.with_text(ON_CONVOLUTIONS.search):
         everything = (found, *found.parts)
         told = on_plain_convolutions([statement for one in everything for statement in one.statements])
         for name, node in told:
@@ -187,7 +188,7 @@ def _of_lightning(found: Findings) -> None:
         found.symbols.setdefault("lightning.LightningModule.several_validations", module)
     if module is not None and _validation_logs(found):
         found.symbols.setdefault("lightning.LightningModule.validation_logs", module)
-    if module is not None and any(map(_BY_STEP.search, found.texts)):
+    if module is not None and found.with_text(_BY_STEP.search):
         found.symbols.setdefault("lightning.LightningModule.scheduled_by_step", module)
     scheduled = next(filter(_TORCHS_SCHEDULE.fullmatch, found.symbols), None)
     steps = any("lr_scheduler_step" in text for text in found.texts)
@@ -215,7 +216,7 @@ def _of_flax(found: Findings) -> None:
         taken = first_taken(one.names)
         if taken is not None:
             found.symbols.setdefault(OF_INIT, one.place(taken))
-    if taking and any(map(_ASKS_FROZEN.search, found.texts)):
+    if taking and found.with_text(_ASKS_FROZEN.search):
         found.symbols.setdefault("unfreeze.guarded", found.place(found.names.module.node))
 
 
@@ -244,7 +245,7 @@ def _validation_logs(found: Findings) -> bool:
     waiting = ["validation_step"]
     while waiting:
         for method in methods.pop(waiting.pop(), ()):
-            for call in (node for node in ast.walk(method) if isinstance(node, ast.Call)):
+            for call in (node for node in nodes_in(method) if isinstance(node, ast.Call)):
                 match call.func:
                     case ast.Attribute(value=ast.Name(id="self"), attr="log" | "log_dict" as name):
                         if _logs_numbers(call, 1 if name == "log" else 0):

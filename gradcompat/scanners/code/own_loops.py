@@ -12,7 +12,7 @@ from gradcompat.scanners.code.calls import AVERAGE, KNOWN_OF_TYPE, LOOP, OWN_LOO
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_defaults import is_option
-from gradcompat.scanners.code.syntax import last_name
+from gradcompat.scanners.code.syntax import last_name, nodes_in
 from gradcompat.scanners.code.walk import Step, text
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
@@ -62,7 +62,7 @@ def read_resumption(found: Findings, step: Step, test: ast.expr, body: Sequence[
             asked = test
     if is_option(asked, found.names, step.scope) not in found.options:
         return
-    for call in (inner for statement in body for inner in ast.walk(statement)):
+    for call in (inner for statement in body for inner in nodes_in(statement)):
         match call:
             case ast.Call(func=ast.Attribute(value=owner, attr="load_state" | "load_state_dict" as method)):
                 if any(is_method_of(kind, method) for kind in found.names.type_of(owner, step.scope)):
@@ -75,7 +75,7 @@ def read_average(found: Findings, step: Step, test: ast.expr, body: Sequence[ast
     """``if args.use_ema: ema = EMAModel(…)``: the option says whether an average of the weights is kept."""
     if is_option(test, found.names, step.scope) not in found.options:
         return
-    for call in (inner for statement in body for inner in ast.walk(statement) if isinstance(inner, ast.Call)):
+    for call in (inner for statement in body for inner in nodes_in(statement) if isinstance(inner, ast.Call)):
         for name in found.names.resolve(call.func, step.scope):
             if known(name) is AVERAGE:
                 found.optional_calls.add(call)
@@ -84,10 +84,10 @@ def read_average(found: Findings, step: Step, test: ast.expr, body: Sequence[ast
 
 def read_accumulation(found: Findings, step: Step, test: ast.expr, body: Sequence[ast.stmt]) -> None:
     """``if (index + 1) % gradient_accumulation_steps == 0: optimizer.step()``: a window of a loop of one's own."""
-    sizes = [inner.right for inner in ast.walk(test) if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Mod)]
+    sizes = [inner.right for inner in nodes_in(test) if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Mod)]
     if len(sizes) != 1:
         return
-    inside = [inner for statement in body for inner in ast.walk(statement)]
+    inside = [inner for statement in body for inner in nodes_in(statement)]
     for inner in inside:
         match inner:
             case ast.Call(func=ast.Attribute(value=owner, attr="step"), args=[]):
@@ -100,7 +100,7 @@ def read_accumulation(found: Findings, step: Step, test: ast.expr, body: Sequenc
 
 def read_epochs(found: Findings, loop: ast.For, scope: Scope) -> bool:
     """``for epoch in range(args.epochs)``: how often a loop of one's own goes through the data."""
-    for call in (one for one in ast.walk(loop.iter) if isinstance(one, ast.Call)):
+    for call in (one for one in nodes_in(loop.iter) if isinstance(one, ast.Call)):
         if last_name(call.func) in ("range", "trange") and call.args:
             last = call.args[min(1, len(call.args) - 1)]
             if not _is_epoch(loop.target) and not _EPOCHS.fullmatch(_name_of(last)):

@@ -130,7 +130,7 @@ def conclude(found: Findings, end: Step) -> None:
     if any(map(_OF_SWIFT.fullmatch, found.symbols)):
         found.settings += left_to_tool("ms-swift", found.settings)
         found.settings += micro_batches(found.settings)
-    if any(map(_COMPILES_NOTHING.search, found.texts)) and _says(found, _COMPILED, value=False):
+    if found.with_text(_COMPILES_NOTHING.search) and _says(found, _COMPILED, value=False):
         found.settings[:] = [one for one in found.settings if one.key != _COMPILED or one.value is False]
     _embedded(found)
     _merged(found)

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from gradcompat.model.code_use import CodeUse
 from gradcompat.model.context import Context, DataclassParser, LaunchOption
-from gradcompat.scanners.named_files import is_meant
+from gradcompat.scanners.named_files import is_meant, path_of
 
 # The config of each command, and the dataclasses of its script beside those that all have; those of releases in which
 # a class is not there yet, or no longer, take nothing.
@@ -92,7 +92,7 @@ def _parser(command: str, contexts: Sequence[Context]) -> DataclassParser | None
 def only_file(path: str, contexts: Sequence[Context]) -> Context | None:
     """The one file that a path names by its end."""
     named = PurePosixPath(path.replace("\\", "/"))
-    found = [one for one in contexts if is_meant(named, PurePosixPath(one.source))]
+    found = [one for one in contexts if is_meant(named, path_of(one.source))]
     return found[0] if len(found) == 1 else None
 
 

@@ -47,19 +47,19 @@ def inner_evaluation(statements: Sequence[ast.stmt]) -> InnerEvaluation | None:
         for node in nodes
         if isinstance(node, ast.FunctionDef)
         and (_calls(node, "eval") or _has_no_gradients(node))
-        and any(map(_takes_batches, ast.walk(node)))
+        and any(map(_takes_batches, nodes_in(node)))
     }
     for loop in nodes:
         if not isinstance(loop, ast.For) or not _calls(loop, "backward"):
             continue
-        inner = [node for node in ast.walk(loop) if isinstance(node, ast.For) and node is not loop]
+        inner = [node for node in nodes_in(loop) if isinstance(node, ast.For) and node is not loop]
         if any(_calls(node, "backward") for node in inner):
             continue
-        blocks = [node for node in ast.walk(loop) if isinstance(node, ast.If)]
+        blocks = [node for node in nodes_in(loop) if isinstance(node, ast.If)]
         last = _within(node for node in blocks if _LAST_BATCH.search(ast.unparse(node.test)))
         called = [
             node
-            for node in ast.walk(loop)
+            for node in nodes_in(loop)
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
             and node.func.id in evaluating
@@ -80,7 +80,7 @@ def inner_evaluation(statements: Sequence[ast.stmt]) -> InnerEvaluation | None:
 
 
 def _within(blocks: Iterable[ast.AST]) -> set[int]:
-    return {id(one) for block in blocks for one in ast.walk(block)}
+    return {id(one) for block in blocks for one in nodes_in(block)}
 
 
 def _has_no_gradients(function: ast.FunctionDef) -> bool:
@@ -90,10 +90,10 @@ def _has_no_gradients(function: ast.FunctionDef) -> bool:
     decorated = any(map(switches_off, function.decorator_list))
     loops = [
         node
-        for node in ast.walk(function)
+        for node in nodes_in(function)
         if isinstance(node, ast.For)
         and any(_LOADER.fullmatch(name) and not name.startswith("data") for name in _names(node.iter))
-        and not any(isinstance(one, ast.Break | ast.Return) for one in ast.walk(node))
+        and not any(isinstance(one, ast.Break | ast.Return) for one in nodes_in(node))
     ]
     return any(decorated or _evaluates(node, function) for node in loops)
 
@@ -101,7 +101,7 @@ def _has_no_gradients(function: ast.FunctionDef) -> bool:
 def _calls(node: ast.AST, method: str) -> bool:
     return any(
         isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == method
-        for one in ast.walk(node)
+        for one in nodes_in(node)
     )
 
 
@@ -113,13 +113,13 @@ def _takes_batches(node: ast.AST) -> bool:
 def _evaluates(node: ast.For, steps: ast.AST) -> bool:
     """Nothing puts the model into evaluation: does a loop take held-out data, or have no gradients, up to its end?"""
     loaders = [name for name in _names(node.iter) if _LOADER.fullmatch(name)]
-    if not loaders or any(isinstance(one, ast.Break | ast.Return) for one in ast.walk(node)):
+    if not loaders or any(isinstance(one, ast.Break | ast.Return) for one in nodes_in(node)):
         return False
-    ungraded = [one for one in ast.walk(steps) if isinstance(one, ast.With) and _is_ungraded(one)]
+    ungraded = [one for one in nodes_in(steps) if isinstance(one, ast.With) and _is_ungraded(one)]
     return (
         any(map(_HELD_OUT.fullmatch, loaders))
         or any(one in node.body for one in ungraded)
-        or any(part is node for one in ungraded for part in ast.walk(one))
+        or any(part is node for one in ungraded for part in nodes_in(one))
     )
 
 
@@ -130,7 +130,7 @@ def _is_ungraded(block: ast.With) -> bool:
 def _names(value: ast.AST) -> list[str]:
     return [
         one.id if isinstance(one, ast.Name) else one.attr
-        for one in ast.walk(value)
+        for one in nodes_in(value)
         if isinstance(one, ast.Name | ast.Attribute)
     ]
 
@@ -166,7 +166,7 @@ def _gathering(steps: ast.For, evaluations: Sequence[ast.AST]) -> ast.Call | Non
     return next(
         (
             one
-            for one in ast.walk(steps)
+            for one in nodes_in(steps)
             if isinstance(one, ast.Call)
             and isinstance(one.func, ast.Attribute)
             and one.func.attr == "gather_for_metrics"

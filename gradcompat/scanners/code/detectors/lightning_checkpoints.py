@@ -72,7 +72,7 @@ def _saves_objects(
         return False
     saving = (
         one
-        for one in ast.walk(made)
+        for one in nodes_in(made)
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "save_hyperparameters"
     )
     kept = [argument for call in saving for argument in _kept(call, made.args)]

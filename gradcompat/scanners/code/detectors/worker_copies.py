@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from gradcompat.scanners.code.syntax import last_name
+from gradcompat.scanners.code.syntax import last_name, nodes_in
 
 _COMPOSITIONS = frozenset({"Compose", "ReplayCompose"})
 _SAMPLING = frozenset({"__getitem__", "__getitems__", "__iter__", "__next__"})
@@ -27,14 +27,14 @@ def copied_compositions(modules: Sequence[Sequence[ast.stmt]], calls: Iterable[a
     composing = [call for call in calls if last_name(call.func) in _COMPOSITIONS]
     if not composing:
         return
-    nodes = [node for module in modules for statement in module for node in ast.walk(statement)]
+    nodes = [node for module in modules for statement in module for node in nodes_in(statement)]
     if any(isinstance(node, ast.Attribute) and node.attr == _RESEEDS for node in nodes):
         return
     functions = [node for node in nodes if isinstance(node, _FUNCTIONS)]
     mapped = _mapped(composing, nodes, functions)
     inside = _in_workers(nodes, functions)
     made_there = {
-        id(inner) for one in functions if one.name in inside for inner in ast.walk(one) if isinstance(inner, ast.Call)
+        id(inner) for one in functions if one.name in inside for inner in nodes_in(one) if isinstance(inner, ast.Call)
     }
     yield from (call for call in composing if id(call) not in made_there and id(call) not in mapped)
 
@@ -47,7 +47,7 @@ def _in_workers(nodes: Sequence[ast.AST], functions: Sequence[ast.FunctionDef | 
     while fresh:
         known |= fresh
         bodies = [one for one in functions if one.name in fresh]
-        called = {last_name(node.func) for one in bodies for node in ast.walk(one) if isinstance(node, ast.Call)}
+        called = {last_name(node.func) for one in bodies for node in nodes_in(one) if isinstance(node, ast.Call)}
         fresh = {one.name for one in functions if one.name in called and one.name != "__init__"} - known
     return known
 
@@ -70,7 +70,7 @@ def _mapped(
     if any(isinstance(node, ast.keyword) and node.arg == "streaming" for node in nodes):
         return set()
     made = {id(call) for call in composing}
-    within = {id(inner) for one in functions if one.name in mapped for inner in ast.walk(one)}
+    within = {id(inner) for one in functions if one.name in mapped for inner in nodes_in(one)}
     used: dict[str, list[bool]] = {}
     for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
