@@ -17,6 +17,7 @@ from gradcompat.renderers.registry import RENDERERS
 from gradcompat.startup.lazy_dataclasses import dataclass
 
 _STANDARD = "-"
+_PIECE = 2**20  # characters
 _SUMMARY_BYTES = 1_000_000  # GitHub shows no summary of more than 1 MiB
 
 
@@ -89,7 +90,9 @@ def write(report: Report, outputs: Sequence[Output]) -> None:
                 os.unlink(temporary)
     for output in outputs:
         if output.file == _STANDARD:
-            sys.stdout.write(_text(report, output.form))
+            text = _text(report, output.form)
+            for start in range(0, len(text), _PIECE):  # a large one is not encoded as a whole, beside itself
+                sys.stdout.write(text[start : start + _PIECE])
     if any(output.form == "github" for output in outputs) and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         _append_summary(report, summary)
 

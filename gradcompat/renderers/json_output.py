@@ -24,8 +24,18 @@ def json_output(data: Any) -> str:
     >>> json_output({"name": "Gr\u00f6\u00dfe \u202e ##[error]"})
     '{\n "name": "Gr\u00f6\u00dfe \\u202e #\\u0023[error]"\n}\n'
     """
+    return "".join(json_pieces(data))
+
+
+def json_pieces(data: Any) -> Iterator[str]:
+    r"""The same in pieces, for a report of many findings: a value that is an iterator is a list that is made meanwhile.
+
+    >>> "".join(json_pieces({"none": iter(()), "squares": (n * n for n in (1, 2))}))
+    '{\n "none": [],\n "squares": [\n  1,\n  4\n ]\n}\n'
+    """
     # What is hidden never crosses the quotes of a string.
-    return "".join([_OBEYED.sub(_spelled, redact(piece)) for piece in _pieces(data)]) + "\n"
+    yield from (_OBEYED.sub(_spelled, redact(piece)) for piece in _pieces(data))
+    yield "\n"
 
 
 def place_data(location: Location | None) -> dict[str, Any]:
@@ -52,12 +62,12 @@ def _pieces(data: Any) -> Iterator[str]:
     for key, value in data.items():
         yield f"{before}\n {_string(key)}: "
         before = ","
-        if isinstance(value, list) and value:
+        if isinstance(value, (list, Iterator)):
             between = "["
             for element in value:
                 yield f"{between}{margin}{_indented(element, margin)}"
                 between = ","
-            yield "\n ]"
+            yield "[]" if between == "[" else "\n ]"
         else:
             yield _indented(value, "\n ")
     yield "\n}"

@@ -12,7 +12,7 @@ from gradcompat.model.finding import Advice
 from gradcompat.model.issue import CodeRemedy, InstallRemedy, Remedy, SettingRemedy, VersionRemedy
 from gradcompat.model.knowledge_source import KnowledgeSource
 from gradcompat.model.report import SCHEMA_VERSION, Audit, Report, ReportedFinding, Suppression
-from gradcompat.renderers.json_output import json_output, place_data, questions_data
+from gradcompat.renderers.json_output import json_pieces, place_data, questions_data
 from gradcompat.renderers.probe_json import result_data
 
 
@@ -29,13 +29,13 @@ def render(report: Report, out: TextIO) -> None:
             "date": report.date,
             "sources": [_source(source) for source in report.sources],
         },
-        "environments": [_environment(audit) for audit in report.audits],
+        "environments": map(_environment, report.audits),
         "contexts": list(report.contexts),
-        "findings": [
+        "findings": (
             {**_finding(advised, marks[id(advised)]), "shown": id(advised) in told}
             for audit in report.audits
             for advised in (*audit.findings, *audit.suppressed)
-        ],
+        ),
         "remarks": [
             {"kind": remark.kind, "level": remark.level, "text": remark.text, **place_data(remark.location)}
             for remark in report.remarks
@@ -43,7 +43,7 @@ def render(report: Report, out: TextIO) -> None:
         "questions": questions_data(parts),
         "exit_status": report.exit_status,
     }
-    out.write(json_output(data))
+    out.writelines(json_pieces(data))
 
 
 def _source(source: KnowledgeSource) -> dict[str, Any]:
