@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from gradcompat.model.context import Context, OptionalUse, OptionTest
 
 # Of one run of gradcompat, for each megabyte of the files that it reads. An environment of torch and transformers needs
-# 2,500 in a training run, and repositories of ten environments and as many runs are not rare.
-MATCH_STEPS = 140_000
+# 2,500 in a training run, and repositories of fifty runs and several environments are not rare: 500,000 take some 15 s.
+MATCH_STEPS = 500_000
 _COMPARED = 20  # settings that are compared, or runs that are listed, in one step
 
 _INSTALLED_IN_TURN = frozenset({"dockerfile", "notebook", "install-script"})  # by commands that know nothing of another
