@@ -46,7 +46,12 @@ class AffectedBlock:
 
 
 def affected_block(
-    advised: ReportedFinding, columns: int, *, whole: bool = False, told: ReportedFinding | None = None
+    advised: ReportedFinding,
+    columns: int,
+    *,
+    whole: bool = False,
+    told: ReportedFinding | None = None,
+    others: str = "",
 ) -> AffectedBlock:
     """What is wrong, where, why, what to change and how to convince oneself.
 
@@ -55,6 +60,7 @@ def affected_block(
         columns: of the terminal.
         whole: cut nothing, whatever it takes.
         told: the same defect in another environment that stands above: then only what differs is told.
+        others: what this block stands for besides, in words.
     """
     issue = advised.finding.issue
     silent = ", silent" if issue.silent else ""
@@ -66,6 +72,8 @@ def affected_block(
         for label, text in _fields(advised)
         if told is None or (label in _DIFFERING and (label, text) not in above)
     ]
+    if others and told is None:
+        differing.insert(1, ("also", others))  # behind its place
     fields = [("head", head), *((label, _line(label, text, columns).split("\n")) for label, text in differing)]
     shown = fields if whole else _fitted(fields, columns)
     lines = [line for _, some in shown for line in some]

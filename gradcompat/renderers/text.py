@@ -12,6 +12,7 @@ from gradcompat.model.finding import Finding
 from gradcompat.model.issue import LEVELS
 from gradcompat.model.report import Audit, Newer, Report, ReportedFinding
 from gradcompat.renderers.affected_text import AffectedBlock, affected_block, places_of
+from gradcompat.renderers.missing_names import others_text, together
 from gradcompat.renderers.parts_text import write_dormant, write_informational, write_possible
 from gradcompat.renderers.probe_text import ran
 from gradcompat.renderers.range_lines import first_names, subject_text, write_ranges
@@ -126,10 +127,11 @@ def _nothing_to_say(audit: Audit, *, listing: bool) -> bool:
 
 def _affected(audit: Audit, columns: int, first: dict[str, ReportedFinding], *, whole: bool) -> list[AffectedBlock]:
     blocks = []
-    for advised in parts_of(audit.findings).affected:
+    affected = parts_of(audit.findings).affected
+    for advised, others in [(one, ()) for one in affected] if whole else together(affected):
         above = first.setdefault(advised.finding.issue.id, advised)
         told = None if whole or above.finding.source == advised.finding.source else above
-        blocks.append(affected_block(advised, columns, whole=whole, told=told))
+        blocks.append(affected_block(advised, columns, whole=whole, told=told, others=others_text(others)))
     return blocks
 
 
