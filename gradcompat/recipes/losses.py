@@ -107,6 +107,16 @@ RECIPES = (
         needs=("torch", "torchmetrics"),
     ),
     Recipe(
+        name="running_metrics",
+        module="running_metrics",
+        summary="Whether metrics of torchmetrics by classes stay what they are where their value is read in between.",
+        parameters={"metric": ("precision", "recall", "accuracy", "specificity"), "plant": (False, True)},
+        expectations=(Expectation("metric_ratio", 0.999, 1.001, "the metric is {} times its definition"),),
+        controls=(Expectation("control", 0.999, 1.001, "read at the end alone it is {} times its definition"),),
+        variants=({"metric": "precision"}, {"metric": "recall"}, {"metric": "accuracy"}, {"metric": "specificity"}),
+        needs=("torch", "torchmetrics"),
+    ),
+    Recipe(
         name="hard_negatives",
         module="hard_negatives",
         summary="Whether negatives of pytorch-metric-learning's BatchHardMiner have another label than their anchor.",

@@ -957,6 +957,9 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
         "code.symbols": ("transformers.Pix2StructProcessor.__call__(text=texts)",),
     },
     "distilled_padding": lambda _: {"code.symbols": ("trl.experimental.minillm.MiniLLMTrainer",)},
+    "running_metrics": lambda parameters: {
+        "code.symbols": (f"torchmetrics.{str(parameters['metric']).capitalize()}(num_classes=3, average='none')",)
+    },
     "graph_layers": lambda parameters: {"code.symbols": _GRAPHS[str(parameters["what"])]},
     "integer_images": lambda _: {
         "code.symbols": (

@@ -48,6 +48,8 @@ CASES: tuple[tuple[str, Mapping[str, ParameterValue], str, str], ...] = (
     ("metric_states", {"metric": "distance"}, "torchmetrics", "<0.9.0"),
     ("metric_states", {"metric": "bleu"}, "torchmetrics", ">=0.8.0,<1.6.2"),
     ("metric_states", {"metric": "words"}, "torchmetrics", ">=0.8.0"),
+    ("running_metrics", {"metric": "precision"}, "torchmetrics", ">=0.4.0,<0.9.0"),
+    ("running_metrics", {"metric": "recall"}, "torchmetrics", ">=0.4.0,<0.9.0"),
     ("hard_negatives", {}, METRIC_LEARNING, "<1.3.2"),
     ("focal_weights", {}, "kornia", "<0.7.0"),
     ("guided_margin", {}, "sentence-transformers", "<5.6.0"),
