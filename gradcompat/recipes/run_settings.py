@@ -958,7 +958,10 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     },
     "distilled_padding": lambda _: {"code.symbols": ("trl.experimental.minillm.MiniLLMTrainer",)},
     "running_metrics": lambda parameters: {
-        "code.symbols": (f"torchmetrics.{str(parameters['metric']).capitalize()}(num_classes=3, average='none')",)
+        "code.symbols": (
+            f"torchmetrics.{str(parameters['metric']).capitalize()}(num_classes=3, average='none')",
+            f"torchmetrics.{str(parameters['metric']).capitalize()}.compute",
+        )
     },
     "graph_layers": lambda parameters: {"code.symbols": _GRAPHS[str(parameters["what"])]},
     "integer_images": lambda _: {
