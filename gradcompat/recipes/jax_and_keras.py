@@ -49,6 +49,17 @@ RECIPES = (
         environment={"KERAS_BACKEND": "torch"},
     ),
     Recipe(
+        name="keras_averages",
+        module="keras_averages",
+        summary="Whether the weights behind Keras's fit with use_ema are averages of those of the steps.",
+        parameters={"plant": (False, True)},
+        expectations=(Expectation("weight_ratio", 0.9, 1.1, "the weights are {} times as long as the right ones"),),
+        controls=(Expectation("control", 0.9, 1.1, "without averages they are {} times as long"),),
+        devices=("cpu",),
+        needs=("torch", "keras", "numpy"),
+        environment={"KERAS_BACKEND": "torch"},
+    ),
+    Recipe(
         name="optax_updates",
         module="optax_updates",
         summary="Whether optax's updates stay finite for negative gradients, and its focal loss for sure logits.",

@@ -319,6 +319,26 @@ RECIPES = (
         needs=("torch", "transformers"),
     ),
     Recipe(
+        name="answer_labels",
+        module="answer_labels",
+        summary="Whether BlipForQuestionAnswering compares its logits with the next token, or with the one after it.",
+        parameters={"plant": (False, True)},
+        expectations=(
+            Expectation("loss_ratio", 0.999, 1.001, "its loss is {} times that of its decoder"),
+        ),
+        controls=(Expectation("control_difference", 0.003, INFINITE, "labels one place further change that by {}"),),
+        needs=("torch", "transformers"),
+    ),
+    Recipe(
+        name="label_ends",
+        module="label_ends",
+        summary="Whether labels that Pix2StructProcessor makes of texts have the token that ends them.",
+        parameters={"plant": (False, True)},
+        expectations=(Expectation("ended_share", 1.0, 1.0, "{} of the labels end with the token that says so"),),
+        controls=(Expectation("control", 1.0, 1.0, "of its tokenizer's own {} do"),),
+        needs=("torch", "transformers", "PIL"),
+    ),
+    Recipe(
         name="switch_router",
         module="switch_router",
         summary="What the routers of Switch Transformers return, and whether an expert keeps to its capacity.",

@@ -123,6 +123,15 @@ RECIPES = (
         needs=("torch", "transformers", "accelerate", "datasets", "sentence_transformers"),
     ),
     Recipe(
+        name="distilled_padding",
+        module="distilled_padding",
+        summary="Whether the loss of TRL's MiniLLMTrainer leaves out the padding behind shorter completions.",
+        parameters={"plant": (False, True)},
+        expectations=(Expectation("loss_ratio", 0.999, 1.001, "the loss is {} times that of the completions"),),
+        controls=(Expectation("control", 0.99, 1.01, "with completions of one length it is {} times that"),),
+        needs=("torch", "transformers", "trl"),
+    ),
+    Recipe(
         name="embedding_losses",
         module="embedding_losses",
         summary="Value and gradients of losses of sentence-transformers against their definition.",

@@ -417,6 +417,13 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "retrieval": ("torchmetrics.functional.retrieval_reciprocal_rank",),
     "bert_score": ("torchmetrics.functional.text.bert.bert_score(texts, references)",),
 }
+_STATES: Mapping[str, tuple[str, ...]] = {
+    "precision": ("torchmetrics.Precision(num_classes=4, ignore_index=0)",),
+    "f1": ("torchmetrics.F1Score(num_classes=4, ignore_index=0)",),
+    "distance": ("torchmetrics.image.fid.FrechetInceptionDistance",),
+    "bleu": ("torchmetrics.MetricCollection.bleu_orders",),
+    "words": ("torchmetrics.MetricCollection.word_errors",),
+}
 _GRAPHS: Mapping[str, tuple[str, ...]] = {
     "spectral": ("torch_geometric.nn.DMoNPooling",),
     "cluster": ("torch_geometric.nn.DMoNPooling",),
@@ -909,6 +916,53 @@ _RUNS: Mapping[str, Callable[[_Parameters], Settings]] = {
     "loss_definitions": _loss_definitions,
     "metric_values": _metric_values,
     "metric_options": lambda parameters: {"code.symbols": _OPTIONS[str(parameters["metric"])]},
+    "metric_states": lambda parameters: {"code.symbols": _STATES[str(parameters["metric"])]},
+    "hard_negatives": lambda _: {"code.symbols": ("pytorch_metric_learning.miners.BatchHardMiner",)},
+    "focal_weights": lambda _: {"code.symbols": ("kornia.losses.focal_loss(logits, targets, alpha=0.25)",)},
+    "guided_margin": lambda _: {
+        "code.symbols": (
+            "sentence_transformers.losses.GISTEmbedLoss(model, guide, margin_strategy='relative', margin=0.05)",
+        )
+    },
+    "answer_labels": lambda _: {
+        "training.framework": "torch",
+        "model.architecture": ("BlipForQuestionAnswering",),
+        "code.symbols": ("transformers.BlipForQuestionAnswering.__call__",),
+    },
+    "worker_draws": lambda _: {
+        "training.framework": "accelerate",
+        "distributed.processes": 2,
+        "data.shuffle": True,
+        "code.symbols": (
+            "torch.utils.data.DataLoader(data, shuffle=True, num_workers=2)",
+            "torchvision.transforms.RandomCrop",
+        ),
+    },
+    "keras_averages": lambda _: {
+        "environment.keras_on_tensorflow": False,
+        "code.symbols": ("keras.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.01)",),
+    },
+    "engine_resume": lambda parameters: {
+        **_ONE_PROCESS,
+        "precision.mode": "bf16",
+        "deepspeed.zero_stage": int(str(parameters["stage"])),
+        "code.symbols": ("deepspeed.initialize.load_checkpoint('out')",),
+    },
+    "warmed_decay": lambda _: {
+        "code.symbols": ("pytorch_optimizer.Ranger21(p, num_iterations=1000, weight_decay=0.1)",)
+    },
+    "label_ends": lambda _: {
+        "training.framework": "torch",
+        "model.architecture": ("Pix2StructForConditionalGeneration",),
+        "code.symbols": ("transformers.Pix2StructProcessor.__call__(text=texts)",),
+    },
+    "distilled_padding": lambda _: {"code.symbols": ("trl.experimental.minillm.MiniLLMTrainer",)},
+    "running_metrics": lambda parameters: {
+        "code.symbols": (
+            f"torchmetrics.{str(parameters['metric']).capitalize()}(num_classes=3, average='none')",
+            f"torchmetrics.{str(parameters['metric']).capitalize()}.compute",
+        )
+    },
     "graph_layers": lambda parameters: {"code.symbols": _GRAPHS[str(parameters["what"])]},
     "integer_images": lambda _: {
         "code.symbols": (

@@ -262,6 +262,15 @@ RECIPES = (
         alone=True,
     ),
     Recipe(
+        name="warmed_decay",
+        module="warmed_decay",
+        summary="Whether Ranger21 of pytorch-optimizer decays weights at the rate of the step while it warms up.",
+        parameters={"plant": (False, True)},
+        expectations=(Expectation("decay_ratio", 0.98, 1.02, "the decay is {} times that at the rate of the step"),),
+        controls=(Expectation("control", 1, 1, "that steps grow while it warms up is {}"),),
+        needs=("torch", "pytorch_optimizer"),
+    ),
+    Recipe(
         name="optimizer_definitions",
         module="optimizer_definitions",
         summary="Six steps of an optimizer of pytorch-optimizer against its definition in float64.",

@@ -231,6 +231,15 @@ RECIPES = (
         needs=("torch", "accelerate"),
     ),
     Recipe(
+        name="worker_draws",
+        module="worker_draws",
+        summary="Whether workers of two processes draw different numbers behind a loader that accelerate has prepared.",
+        parameters={"plant": (False, True)},
+        expectations=(Expectation("distinct_share", 1.0, 1.0, "{} of the numbers of one process are its own"),),
+        controls=(Expectation("control", 1.0, 1.0, "without shuffling {} of them are"),),
+        needs=("torch", "accelerate"),
+    ),
+    Recipe(
         name="nan_in_the_log",
         module="nan_in_the_log",
         summary="Whether the log of the Trainer shows a loss that is NaN in every step.",
