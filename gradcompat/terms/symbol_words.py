@@ -68,6 +68,7 @@ _IN_WORDS = {
     "functional_tensor.replaced": "functional_tensor put into sys.modules",
     "apply_chat_template.counted": "the number of tokens that apply_chat_template returns",
     "tree_map.replaced": "a function of its own in the place of jax.tree_map",
+    "from_pretrained.attempted": "from_pretrained where the program has another way",
     "load.with_fallback": "another reader where torchaudio's fails",
     "save.with_fallback": "another writer where torchaudio's fails",
     "add_argparse_args.with_fallback": "add_argparse_args where it is there",

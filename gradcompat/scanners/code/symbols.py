@@ -20,6 +20,7 @@ from gradcompat.scanners.code.detectors.tensor_rates import SYMBOL as TENSOR_RAT
 from gradcompat.scanners.code.detectors.tensor_rates import has_tensor_rate
 from gradcompat.scanners.code.detectors.widened_masks import SYMBOL as WIDENED_MASK
 from gradcompat.scanners.code.detectors.widened_masks import gets_widened_mask
+from gradcompat.scanners.code.fallbacks import is_attempt
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import Imported, Names, Scope
 from gradcompat.scanners.code.object_history import calls_behind
@@ -44,6 +45,7 @@ _CALLED_OBJECT = lazy_pattern(
     r"|monai\.transforms\.(?:\w+\.)*CutMix|lerobot\.(?:\w+\.)*(?:SmolVLA|ACT)Policy)\.__call__"
 )
 _TOKENIZER = lazy_pattern(r"transformers\.(?:\w+\.)*\w*Tokenizer\w*\.from_pretrained")
+_ATTEMPTED = "from_pretrained.attempted"
 _COLUMNS_OF_METRICS = frozenset({"predictions", "references"})
 
 
@@ -161,6 +163,9 @@ def read_symbols(found: Findings, step: Step, call: ast.Call, method: tuple[str,
             found.symbol("load_adapter.after_training", call)
         if name.rpartition(".")[2] == "save_state" and saves_between_epochs(found.names):
             found.symbol(BETWEEN_EPOCHS, call)
+        if name.endswith(".from_pretrained") and _is_attempted_format(call, found.names):
+            for line in call_lines(call, (_ATTEMPTED,), found.names, step.scope, found.options):
+                found.call(line, call)
         if name in _DCP and _loads_no_optimizer(call, found.names, step.scope):
             found.symbol(f"{name}.no_optimizer", call)
         for word, by in manners_of_stream(call, name, found.names, step.scope):
@@ -214,6 +219,11 @@ def _stands_in(scope: Scope | None, ending: str) -> bool:
             return True
         scope = scope.parent
     return False
+
+
+def _is_attempted_format(call: ast.Call, names: Names) -> bool:
+    """``from_pretrained(name, use_safetensors=False)`` where another format is read if that fails, or has failed."""
+    return any(word.arg == "use_safetensors" for word in call.keywords) and is_attempt(call, names)
 
 
 def _is_on_itself(call: ast.Call) -> bool:
