@@ -101,6 +101,7 @@ _IN_WORDS = {
     "unfreeze.guarded": "unfreeze of parameters that are asked before",
     "liger_loss.of_training": "a loss of Liger that training steps alone call",
     "SummaryWriter.import_errors_alone": "TensorBoard, behind an except that catches an ImportError alone",
+    "wandb_module.import_errors_alone": "wandb, behind an except that catches an ImportError alone",
     "RandomSampler.of_all": "samplers that draw as many samples as there are",
     "batch.decoder_input_ids": "decoder_input_ids beside the labels of a batch",
     "samples.concatenated": "samples that are joined to blocks of one length",
