@@ -155,7 +155,8 @@ def read_symbols(found: Findings, step: Step, call: ast.Call, method: tuple[str,
             found.symbol(f"{name}.at_epoch_end", call)
         if name.rpartition(".")[2] == "clip_gradients" and _stands_in(step.scope, "on_before_optimizer_step"):
             found.symbol(f"{name}.at_optimizer_step", call)
-        if name.rpartition(".")[2] == "training_step" and not _is_on_itself(call):
+        within = _is_on_itself(call) or _stands_in(step.scope, "forward")  # which a wrapper is called by
+        if name.rpartition(".")[2] == "training_step" and not within:
             found.call(f"{name}.from_outside()", call)
         if name.rpartition(".")[2] == "load_checkpoint" and is_loaded_late(call, found.names):
             found.symbol("load_checkpoint.after_training", call)
