@@ -85,6 +85,7 @@ _IN_WORDS = {
     "interleave_datasets.of_tables": "a mixture of tables",
     "interleave_datasets.of_one_shard": "a mixture of streams of one shard each",
     "of_rows": "{} of a stream that is read row by row",
+    "DataLoader.of_own_position": "a data loader over data that keep their place themselves",
     "StatefulDataLoader.of_own_position": "a data loader over data that keep their place themselves",
     "DataLoader.of_drawn_streams": "a data loader over streams that are drawn from by probabilities",
     "log.at_epoch_end": "a value that is logged at the end of an epoch",

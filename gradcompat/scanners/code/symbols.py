@@ -11,8 +11,7 @@ from gradcompat.scanners.code.detectors.late_loading import is_loaded_late
 from gradcompat.scanners.code.detectors.metric_usages import SYMBOL as BETWEEN_RESETS
 from gradcompat.scanners.code.detectors.metric_usages import is_computed_between_resets
 from gradcompat.scanners.code.detectors.named_optimizers import made_by_name
-from gradcompat.scanners.code.detectors.own_positions import SYMBOL as OWN_POSITION
-from gradcompat.scanners.code.detectors.own_positions import has_own_position
+from gradcompat.scanners.code.detectors.own_positions import loader_of_own_position
 from gradcompat.scanners.code.detectors.skipped_loaders import TOLD_EPOCH, tells_epoch
 from gradcompat.scanners.code.detectors.stream_order import manners_of_stream
 from gradcompat.scanners.code.detectors.template_ids import manner_of_count, manner_of_trimming
@@ -140,8 +139,9 @@ def read_symbols(found: Findings, step: Step, call: ast.Call, method: tuple[str,
         found.symbol(WIDENED_MASK, call)
     if tells_epoch(call, found.names, step.scope):
         found.symbol(TOLD_EPOCH, call)
-    if has_own_position(call, found.names, step.scope):
-        found.symbol(OWN_POSITION, call)
+    of_own_position = loader_of_own_position(call, found.names, step.scope)
+    if of_own_position is not None:
+        found.symbol(of_own_position, call)
     if has_tensor_rate(call, called, found.names, step.scope):
         found.symbol(TENSOR_RATE, call)
     if is_computed_between_resets(call, called, found.names, step.scope):

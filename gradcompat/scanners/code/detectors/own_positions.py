@@ -1,32 +1,39 @@
 """Data of the program's own in a StatefulDataLoader, which has the state of a stream only where they hand it on.
 
 Of data without a state the loader counts batches, and passes over as many; data that count samples themselves skip
-them. A class that calls ``load_state_dict`` of what it reads hands the state on.
+them. A class that calls ``load_state_dict`` of what it reads hands the state on. A plain DataLoader may be one that
+accelerate makes a StatefulDataLoader of.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.scanners.code.object_history import calls_behind
 from gradcompat.scanners.code.syntax import argument_of, last_name, nodes_in
 
-SYMBOL = "StatefulDataLoader.of_own_position"
-_LOADER = "StatefulDataLoader"
+_STATEFUL, _PLAIN = "StatefulDataLoader", "DataLoader"
 _DEEPEST = 8  # of classes that derive from one another
 
 
-def has_own_position(call: ast.Call, names: Names, scope: Scope) -> bool:
-    """``StatefulDataLoader(Packed(stream))``, where Packed hands no state on; a loader may be derived from that one."""
-    if last_name(call.func) == _LOADER:
+def loader_of_own_position(call: ast.Call, names: Names, scope: Scope) -> str | None:
+    """``StatefulDataLoader.of_own_position`` for ``StatefulDataLoader(Packed(stream))``: Packed hands no state on.
+
+    A loader of the program's own may be derived from that one. None where a stream may be what the loader gets.
+    """
+    called = last_name(call.func)
+    if called in (_STATEFUL, _PLAIN):
         data = argument_of(call, "dataset", 0)
-        given = [] if data is None else [data]
-    elif any(last_name(base) == _LOADER for own in _classes(call, names, scope) for base in own.bases):
+        return f"{called}.of_own_position" if data is not None and _keep_position([data], names, scope) else None
+    if any(last_name(base) == _STATEFUL for own in _classes(call, names, scope) for base in own.bases):
         given = [*call.args, *(word.value for word in call.keywords)]
-    else:
-        return False
+        return f"{_STATEFUL}.of_own_position" if _keep_position(given, names, scope) else None
+    return None
+
+
+def _keep_position(given: Iterable[ast.expr], names: Names, scope: Scope) -> bool:
     for one in given:
         for made in calls_behind(one, names, scope):
             own = list(_classes(made, names, scope))

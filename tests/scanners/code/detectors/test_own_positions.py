@@ -6,9 +6,9 @@ import pytest
 
 from gradcompat.formats.document import Document
 from gradcompat.scanners.code import python_code
-from gradcompat.scanners.code.detectors.own_positions import SYMBOL
 from gradcompat.terms.comparison import texts
 
+SYMBOL = "StatefulDataLoader.of_own_position"
 HEAD = """
 from datasets import load_dataset
 from torch.utils.data import IterableDataset
@@ -52,3 +52,4 @@ def test_which_data_keep_their_place(lines: str, expected: bool) -> None:
     context = python_code.scan(Document("train.py", f"{HEAD}{lines}\nfor batch in loader:\n    f(batch).backward()\n"))
     symbols = {name for one in context.settings if one.key == "code.symbols" for name in texts(one.value)}
     assert (SYMBOL in symbols) is expected
+    assert ("DataLoader.of_own_position" in symbols) is lines.startswith("loader = DataLoader(Plain")
