@@ -141,7 +141,8 @@ class OptionTest:
 
     Attributes:
         kind: ``true`` where the option's value counts as true, ``in`` where it is one of some values, ``begins``
-            where it begins with one; ``all``, ``any`` and ``not`` of its parts; ``unknown`` for something else.
+            where it begins with one, ``above`` and ``least`` where it is a number above one, or that at least;
+            ``all``, ``any`` and ``not`` of its parts; ``unknown`` for something else.
         parts: the conditions that it is made of.
         flags: the names of the option, with underscores and without dashes.
         default: what the option is where it is not given.

@@ -38,7 +38,14 @@ from gradcompat.scanners.code.detectors.lightning_checkpoints import (
     remedied,
 )
 from gradcompat.scanners.code.detectors.modulated_norms import MODULATED, SLICING, modulated_norms
-from gradcompat.scanners.code.detectors.narrow_imports import NARROW, OF_BOARD, narrow_import
+from gradcompat.scanners.code.detectors.narrow_imports import (
+    NARROW,
+    NARROW_WANDB,
+    OF_BOARD,
+    OF_WANDB,
+    narrow_import,
+    narrow_import_of_wandb,
+)
 from gradcompat.scanners.code.detectors.restored_generation import NONE_BEHIND, ends_generation
 from gradcompat.scanners.code.detectors.returning_hooks import RETURNING, returning_hook
 from gradcompat.scanners.code.detectors.sampled_numbers import SAMPLED, SAMPLING, sampled_number
@@ -104,6 +111,7 @@ _IN_A_FILE: tuple[tuple[str | None, re.Pattern[str], Callable[[Sequence[ast.stmt
     ("unsloth", ADAPTING, forgotten_adapter, FORGOTTEN),
     (None, SAMPLING, sampled_number, SAMPLED),
     (None, OF_BOARD, narrow_import, NARROW),
+    (None, OF_WANDB, narrow_import_of_wandb, NARROW_WANDB),
 )
 
 

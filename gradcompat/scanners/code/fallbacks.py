@@ -36,6 +36,12 @@ def has_fallback(node: ast.AST, names: Names) -> bool:
     return any(region.holds(node) for region in regions(names))
 
 
+def is_attempt(node: ast.AST, names: Names) -> bool:
+    """Does a node stand in such a part, or where something else has failed?"""
+    handlers = (one for one in names.nodes(ast.ExceptHandler) if isinstance(one, ast.ExceptHandler))
+    return has_fallback(node, names) or any(around(handler.body).holds(node) for handler in handlers)
+
+
 def optional_modules(tree: ast.AST) -> Iterator[str]:
     """``try: import tensorflow as tf`` with ``tf = None`` where that fails: whoever uses it asks."""
     for node in filter(_is_try, _statements(tree)):

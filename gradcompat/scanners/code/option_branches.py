@@ -1,4 +1,5 @@
-"""Branches of a program that options of its command line decide: ``if args.lora_enable:``, ``if args.bits in [4, 8]:``.
+"""Branches of a program that options of its command line decide: ``if args.lora_enable:``, ``if args.bits in [4, 8]:``,
+``if args.skip > 0:``.
 
 What stands there is set, or it is not, as the option says. Which of both is known where the launch is.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 from gradcompat.model.context import LaunchOption, OptionTest
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
@@ -132,7 +133,14 @@ def _compared(
             return _of(found, "in", values)
         case ast.NotIn() if isinstance(right, list):
             return OptionTest(kind="not", parts=(_of(found, "in", values),))
+        case ast.Gt() | ast.LtE() | ast.GtE() | ast.Lt() if _is_number(right):
+            test = _of(found, "above" if isinstance(sign, (ast.Gt, ast.LtE)) else "least", values)
+            return OptionTest(kind="not", parts=(test,)) if isinstance(sign, (ast.LtE, ast.Lt)) else test
     return None
+
+
+def _is_number(value: Any) -> TypeGuard[int | float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _begun(left: ast.expr, begin: Any, option: Callable[[ast.expr], Option | None]) -> OptionTest | None:
@@ -214,4 +222,9 @@ def _holds(test: OptionTest, value: Any) -> bool | None:
         return bool(value)
     if test.kind == "begins":
         return value.startswith(tuple(map(str, test.values))) if isinstance(value, str) else None
+    if test.kind in ("above", "least"):
+        limit = test.values[0]
+        if not _is_number(value) or not _is_number(limit):
+            return None
+        return value > limit if test.kind == "above" else value >= limit
     return any(value is None if one is None else value is not None and value == one for one in test.values)

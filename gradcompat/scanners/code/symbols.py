@@ -11,6 +11,7 @@ from gradcompat.scanners.code.detectors.late_loading import is_loaded_late
 from gradcompat.scanners.code.detectors.metric_usages import SYMBOL as BETWEEN_RESETS
 from gradcompat.scanners.code.detectors.metric_usages import is_computed_between_resets
 from gradcompat.scanners.code.detectors.named_optimizers import made_by_name
+from gradcompat.scanners.code.detectors.own_positions import loader_of_own_position
 from gradcompat.scanners.code.detectors.skipped_loaders import TOLD_EPOCH, tells_epoch
 from gradcompat.scanners.code.detectors.stream_order import manners_of_stream
 from gradcompat.scanners.code.detectors.template_ids import manner_of_count, manner_of_trimming
@@ -18,6 +19,7 @@ from gradcompat.scanners.code.detectors.tensor_rates import SYMBOL as TENSOR_RAT
 from gradcompat.scanners.code.detectors.tensor_rates import has_tensor_rate
 from gradcompat.scanners.code.detectors.widened_masks import SYMBOL as WIDENED_MASK
 from gradcompat.scanners.code.detectors.widened_masks import gets_widened_mask
+from gradcompat.scanners.code.fallbacks import is_attempt
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import Imported, Names, Scope
 from gradcompat.scanners.code.object_history import calls_behind
@@ -42,6 +44,7 @@ _CALLED_OBJECT = lazy_pattern(
     r"|monai\.transforms\.(?:\w+\.)*CutMix|lerobot\.(?:\w+\.)*(?:SmolVLA|ACT)Policy)\.__call__"
 )
 _TOKENIZER = lazy_pattern(r"transformers\.(?:\w+\.)*\w*Tokenizer\w*\.from_pretrained")
+_ATTEMPTED = "from_pretrained.attempted"
 _COLUMNS_OF_METRICS = frozenset({"predictions", "references"})
 
 
@@ -136,6 +139,9 @@ def read_symbols(found: Findings, step: Step, call: ast.Call, method: tuple[str,
         found.symbol(WIDENED_MASK, call)
     if tells_epoch(call, found.names, step.scope):
         found.symbol(TOLD_EPOCH, call)
+    of_own_position = loader_of_own_position(call, found.names, step.scope)
+    if of_own_position is not None:
+        found.symbol(of_own_position, call)
     if has_tensor_rate(call, called, found.names, step.scope):
         found.symbol(TENSOR_RATE, call)
     if is_computed_between_resets(call, called, found.names, step.scope):
@@ -149,7 +155,8 @@ def read_symbols(found: Findings, step: Step, call: ast.Call, method: tuple[str,
             found.symbol(f"{name}.at_epoch_end", call)
         if name.rpartition(".")[2] == "clip_gradients" and _stands_in(step.scope, "on_before_optimizer_step"):
             found.symbol(f"{name}.at_optimizer_step", call)
-        if name.rpartition(".")[2] == "training_step" and not _is_on_itself(call):
+        within = _is_on_itself(call) or _stands_in(step.scope, "forward")  # which a wrapper is called by
+        if name.rpartition(".")[2] == "training_step" and not within:
             found.call(f"{name}.from_outside()", call)
         if name.rpartition(".")[2] == "load_checkpoint" and is_loaded_late(call, found.names):
             found.symbol("load_checkpoint.after_training", call)
@@ -157,6 +164,9 @@ def read_symbols(found: Findings, step: Step, call: ast.Call, method: tuple[str,
             found.symbol("load_adapter.after_training", call)
         if name.rpartition(".")[2] == "save_state" and saves_between_epochs(found.names):
             found.symbol(BETWEEN_EPOCHS, call)
+        if name.endswith(".from_pretrained") and _is_attempted_format(call, found.names):
+            for line in call_lines(call, (_ATTEMPTED,), found.names, step.scope, found.options):
+                found.call(line, call)
         if name in _DCP and _loads_no_optimizer(call, found.names, step.scope):
             found.symbol(f"{name}.no_optimizer", call)
         for word, by in manners_of_stream(call, name, found.names, step.scope):
@@ -210,6 +220,11 @@ def _stands_in(scope: Scope | None, ending: str) -> bool:
             return True
         scope = scope.parent
     return False
+
+
+def _is_attempted_format(call: ast.Call, names: Names) -> bool:
+    """``from_pretrained(name, use_safetensors=False)`` where another format is read if that fails, or has failed."""
+    return any(word.arg == "use_safetensors" for word in call.keywords) and is_attempt(call, names)
 
 
 def _is_on_itself(call: ast.Call) -> bool:

@@ -80,12 +80,11 @@ def scan(document: Document) -> Context:
     strategy = next((one for one in settings if one.key == "distributed.strategy" and one.value == "fsdp"), None)
     if strategy is not None and all(one.key != "fsdp.version" for one in settings):
         settings.append(Setting(key="fsdp.version", value=1, location=strategy.location, presumed=True))
-    second = next((one for one in settings if one.key == "fsdp.version" and one.value == 2), None)
-    if second is not None and all(one.key != "fsdp.state_dict_type" for one in settings):
-        # FullyShardedDataParallelPlugin.__post_init__ in 1.6.0, 1.7.0 and 1.14.0; the first FSDP saves all in one.
-        settings.append(
-            Setting(key="fsdp.state_dict_type", value="SHARDED_STATE_DICT", location=second.location, presumed=True)
-        )
+    version = next((one for one in settings if one.key == "fsdp.version"), None)
+    if strategy is not None and version is not None and all(one.key != "fsdp.state_dict_type" for one in settings):
+        # FullyShardedDataParallelPlugin.__post_init__ in 0.20.3, 0.34.2, 1.6.0, 1.7.0 and 1.15.0.
+        default = "FULL_STATE_DICT" if version.value == 1 else "SHARDED_STATE_DICT"
+        settings.append(Setting(key="fsdp.state_dict_type", value=default, location=version.location, presumed=True))
     file = config.value("deepspeed_config.deepspeed_config_file")
     asked = file is not None or config.value("deepspeed_config.zero3_save_16bit_model") is not None
     return Context(

@@ -38,6 +38,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--mode", default="full")
 parser.add_argument("--checkpoint", action="store_true")
 parser.add_argument("--flash", type=bool, default=False)
+parser.add_argument("--layers", type=int, default=0)
 args = parser.parse_args()
 model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2-7B")
 if {test}:
@@ -121,6 +122,13 @@ def test_an_option_that_the_program_sets_itself_decides_nothing() -> None:
         ("args.mode.startswith(('lo', 'qlo'))", "--mode qlora", True),
         ("args.mode.startswith('lo')", "--mode $1", None),
         ("args.mode.startswith('lo', 1)", "", None),
+        ("args.layers > 0", "", False),
+        ("args.layers > 0", "--layers 2", True),
+        ("args.layers >= 2", "--layers 2", True),
+        ("args.layers < 2", "--layers 2", False),
+        ("args.layers <= 2", "--layers 2", True),
+        ("args.layers > 0", "--layers $1", None),
+        ("args.layers > count", "--layers 2", None),
         ("fits()", "", None),
     ],
 )

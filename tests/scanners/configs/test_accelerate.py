@@ -92,10 +92,12 @@ def test_a_switch_of_fsdp_2_is_no_strategy() -> None:
     [
         ("{fsdp_version: 2}", [("SHARDED_STATE_DICT", True)]),
         ("{fsdp_version: 2, fsdp_state_dict_type: FULL_STATE_DICT}", [("FULL_STATE_DICT", False)]),
-        ("{fsdp_version: 1}", []),
+        ("{fsdp_version: 1}", [("FULL_STATE_DICT", True)]),
+        ("{fsdp_sharding_strategy: FULL_SHARD}", [("FULL_STATE_DICT", True)]),
+        ("{fsdp_version: 1, fsdp_state_dict_type: SHARDED_STATE_DICT}", [("SHARDED_STATE_DICT", False)]),
     ],
 )
-def test_fsdp_2_saves_in_parts_unless_it_says_otherwise(config: str, expected: list[tuple[str, bool]]) -> None:
+def test_how_fsdp_saves_unless_it_says_otherwise(config: str, expected: list[tuple[str, bool]]) -> None:
     context = accelerate.scan(Document("a.yaml", f"distributed_type: FSDP\nfsdp_config: {config}\n"))
     assert [(one.value, one.presumed) for one in context.settings if one.key == "fsdp.state_dict_type"] == expected
 
