@@ -20,7 +20,16 @@ from gradcompat.scanners.code.assignments import (
     trained_module,
     variable,
 )
-from gradcompat.scanners.code.calls import BATCH, KNOWN_METHODS, KNOWN_OF_TYPE, PADDING, PROCESSORS, TRAINING, known
+from gradcompat.scanners.code.calls import (
+    BATCH,
+    KNOWN_METHODS,
+    KNOWN_OF_TYPE,
+    PADDING,
+    PROCESSORS,
+    RESUMING,
+    TRAINING,
+    known,
+)
 from gradcompat.scanners.code.command_options import read_parsed_classes
 from gradcompat.scanners.code.config_lookups import loaded_file, lookup
 from gradcompat.scanners.code.dataclass_parsers import PARSERS, dataclass_parser, fills_own_alone, parsed_input
@@ -416,6 +425,8 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         found.feed(step, one, given_to, TRAINING if one is KNOWN_OF_TYPE["train"] else "")
         for key, value in one.states.items():
             found.state(step, key, value)
+            if method in RESUMING and isinstance(step.function.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                found.resuming.append((step.function.node, found.settings[-1]))
     halved = made_half(call, found.names, step.scope)
     if halved is not None:
         found.state(step, "model.torch_dtype", halved, at=call)

@@ -88,6 +88,7 @@ class Findings:
         hidden: a model is given to code of somebody else.
         called: every call whose name is known, and every one of a method ``train``.
         resumed: of each call of ``train`` of a Trainer of transformers or its heirs whether it is given anything.
+        resuming: the functions that load the state of a run, each with what that says.
         options: options of the command line, by the attribute that has their value.
         switches: those fields of the arguments of a trainer that the project adds.
         changed: attributes that are set, of whatever object: no option has its value then.
@@ -145,6 +146,7 @@ class Findings:
     hidden: bool = False
     called: list[Called] = field(default_factory=list)
     resumed: list[bool] = field(default_factory=list)
+    resuming: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, Setting]] = field(default_factory=list)
     options: dict[str, Option] = field(default_factory=dict)
     switches: dict[str, Option] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
