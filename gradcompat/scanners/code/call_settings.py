@@ -63,7 +63,7 @@ from gradcompat.scanners.code.names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code.optimizer_calls import read_optimizer
 from gradcompat.scanners.code.option_defaults import is_option, named_option
 from gradcompat.scanners.code.own_loops import TRAINERS, is_method_of
-from gradcompat.scanners.code.padding_tokens import special_tokens
+from gradcompat.scanners.code.padding_tokens import padded_on_loading, special_tokens
 from gradcompat.scanners.code.syntax import argument_of, last_name
 from gradcompat.scanners.code.walk import Step, text
 from gradcompat.scanners.configs.deepspeed import OF_TRAINER, left_to_engine
@@ -457,6 +457,8 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
             if is_embeddings(text(called.value)):
                 thaw(found, step, call)
             found.mentioned.add("make_inputs_require_grad")  # the hook by hand: `lambda x: x.requires_grad_(True)`
+    elif method == "from_pretrained":
+        padded_on_loading(found, step, call)
     elif method == "add_special_tokens":
         special_tokens(found, step, call)
     found.mentioned.add(method)
