@@ -16,6 +16,8 @@ from gradcompat.scanners.code.syntax import nodes_in
 from gradcompat.scanners.code.uncalled_methods import CALLING, is_elsewhere, is_plain
 from gradcompat.scanners.code.walk import Step, walk
 
+# What calls by names that stand in configs, and seldom beside the program's own calls.
+_BY_CONFIG = frozenset({"hydra"})
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -30,12 +32,15 @@ def settle_resumptions(
         without: functions that nothing calls.
     """
     resuming = [one for found in (facts, *facts.parts) for one in found.resuming]
-    if not resuming or any(not CALLING.isdisjoint(names.imported) or names.rewritten for _, names in files):
+    calling = {name for _, names in files for name in CALLING & names.imported.keys()}
+    if not resuming or not calling <= _BY_CONFIG or any(names.rewritten for _, names in files):
         return frozenset()
     replaced: set[Setting] = set()
     for name, stated in _by_name(resuming, files).items():
         calls = _calls(name, [function for function, _ in stated], files, without)
-        if calls is not None and all(step.branch for _, step in calls):
+        if calls is None or (calling and not calls):
+            continue
+        if all(step.branch for _, step in calls):
             replaced.update(setting for _, setting in stated)
             known = all(setting.value is not None for _, setting in stated)
             for names, step in calls:

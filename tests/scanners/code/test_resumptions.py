@@ -77,6 +77,8 @@ def test_a_run_is_resumed_where_the_function_is_called(
         ({"decorator": "@registered"}, [True]),
         ({"imports": "import lightning", "bases": "(lightning.Callback)"}, [True]),
         ({"imports": "import fire"}, [True]),
+        ({"imports": "import hydra"}, [True]),
+        ({"imports": "import hydra", "within": "if self.cfg.resume:\n            self.load('out')"}, [None]),
     ],
 )
 def test_who_else_may_call_it(tmp_path: Path, parts: dict[str, str], expected: list[SettingValue | None]) -> None:
