@@ -94,6 +94,8 @@ class View:
 
     def _may_hold(self, question: ReleaseQuestion) -> bool:
         """May the answer be yes in some entry? It may where nothing is known of the release."""
+        if question.is_of_system:
+            return question.holds_on(self.environment.platform)
         entries = self.listing.packages.get(self._canonical(question), self.absent).entries
         return not entries or any(_may_hold_in(question, entry) for entry in entries)
 

@@ -1,13 +1,15 @@
-"""What a program asks about the release of a package before it goes one way or the other."""
+"""What a program asks about the release of a package, or about the system, before it goes one way or the other."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from gradcompat.requirements.versions import ALL, VersionSet, locate
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
 
 Operator = Literal["<", "<=", "==", "!=", ">", ">=", "startswith", "not startswith"]
+# In the place of a package, whose names have no dot: the question is for the system, and not for a release.
+PLATFORM: Final = "sys.platform"
 # How a version is looked at: by the order of PEP 440, as the text that it is, as numbers between dots.
 Reading = Literal["release", "text", "numbers"]
 
@@ -21,6 +23,7 @@ _OPPOSITE: dict[Operator, Operator] = {
     "startswith": "not startswith",
     "not startswith": "startswith",
 }
+_TRAINING = ("linux", "darwin")
 # What is installed calls itself `2.5.1+cu124` where a lockfile says 2.5.1, and is no more equal to that.
 _WITH_BUILDS = frozenset({"torch", "torchvision", "torchaudio", "torchtext"})
 
@@ -30,7 +33,7 @@ class ReleaseQuestion:
     """A comparison of a package's version with a literal: ``Version(torch.__version__) >= Version("2.0")``.
 
     Attributes:
-        package: the package, as PEP 503 normalises the name that it is imported or asked for by.
+        package: the package, as PEP 503 normalises the name that it is imported or asked for by, or ``PLATFORM``.
         operator: how they are compared.
         literal: with what; numbers for the reading of that name, else a text.
         reading: how the version is looked at.
@@ -77,6 +80,20 @@ class ReleaseQuestion:
         if window.low == other.low and self.package in _WITH_BUILDS and self.operator in ("<=", "==", "!=", ">"):
             return None
         return _compared(window.low, self.operator, other.low)
+
+    @property
+    def is_of_system(self) -> bool:
+        """Does it ask for the system?"""
+        return self.package == PLATFORM
+
+    def holds_on(self, platform: str | None) -> bool:
+        """The answer of a question for the system; where nothing says which it is, it may be one that trains as a rule.
+
+        >>> ReleaseQuestion(package=PLATFORM, operator="==", literal="win32", reading="text").holds_on("linux")
+        False
+        """
+        systems = _TRAINING if platform is None else (platform,)
+        return any(_compared(system, self.operator, self.literal) for system in systems)
 
     @property
     def versions(self) -> VersionSet:

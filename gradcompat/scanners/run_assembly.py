@@ -602,7 +602,11 @@ def _taken(
     options take no branch that adds adapters or quantises has presumably none, although it could.
     """
     without: dict[str, Location] = {}
-    made = {branch.stated: branch.own for branch in program.branches if branch.stated.key in _ONE_OF}
+    owns: dict[Setting, set[Setting]] = {}
+    for branch in program.branches:
+        owns.setdefault(branch.stated, set()).add(branch.own)
+    one_way = {stated for stated, own in owns.items() if len(own) == 1}  # and no other value where it is not taken
+    made = {one.stated: one.own for one in program.branches if one.stated.key in _ONE_OF and one.stated in one_way}
     for branch in program.branches:
         answers = {None if options is None else _answer(branch.test, options) for options in launches or ((),)}
         if len(answers) != 1 or None in answers or branch.stated not in settings:
@@ -613,7 +617,7 @@ def _taken(
         if answers == {True}:
             presumed = not launches and branch.own.value is not None
             settings[index] = replace(branch.own, presumed=presumed or branch.own.presumed)
-        elif launches:
+        elif launches and branch.stated in one_way:
             del settings[index]
             without.setdefault(branch.stated.key, branch.stated.location)
     for key in _ONE_OF & {one.key for one in made}:

@@ -626,6 +626,18 @@ def test_a_release_that_is_moved_changes_what_the_program_does() -> None:
     assert [found.status for found in match_in(moved, [defect])] == ["affected"]
 
 
+@pytest.mark.parametrize(
+    ("platform", "status"), [(None, "not_affected"), ("linux", "not_affected"), ("win32", "affected")]
+)
+def test_what_a_program_does_on_windows_alone(platform: str | None, status: str) -> None:
+    question = ReleaseQuestion(package="sys.platform", operator="==", literal="win32", reading="text")
+    used = Setting(key="code.symbols", value=("torch.save",), location=HERE)
+    there = Setting(key="code.symbols", value=("torch.load",), location=HERE, where=(question,))
+    defect = issue((versions("torch", ">=2.0"), SymbolTerm(symbols=("torch.load",))))
+    run = replace(environment(package("torch", "2.6.0")), settings=(used, there), platform=platform)
+    assert [found.status for found in match(run, [defect], NAMES)] == [status]
+
+
 def _run_that_asks(*packages: Package) -> Environment:
     question = ReleaseQuestion(package="torch", operator="<", literal="2.7")
     used = Setting(key="code.symbols", value=("torch.save",), location=HERE)

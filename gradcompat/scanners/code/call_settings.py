@@ -20,7 +20,16 @@ from gradcompat.scanners.code.assignments import (
     trained_module,
     variable,
 )
-from gradcompat.scanners.code.calls import BATCH, KNOWN_METHODS, KNOWN_OF_TYPE, PADDING, PROCESSORS, TRAINING, known
+from gradcompat.scanners.code.calls import (
+    BATCH,
+    KNOWN_METHODS,
+    KNOWN_OF_TYPE,
+    PADDING,
+    PROCESSORS,
+    RESUMING,
+    TRAINING,
+    known,
+)
 from gradcompat.scanners.code.command_options import read_parsed_classes
 from gradcompat.scanners.code.config_lookups import loaded_file, lookup
 from gradcompat.scanners.code.dataclass_parsers import PARSERS, dataclass_parser, fills_own_alone, parsed_input
@@ -54,7 +63,7 @@ from gradcompat.scanners.code.names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code.optimizer_calls import read_optimizer
 from gradcompat.scanners.code.option_defaults import is_option, named_option
 from gradcompat.scanners.code.own_loops import TRAINERS, is_method_of
-from gradcompat.scanners.code.padding_tokens import special_tokens
+from gradcompat.scanners.code.padding_tokens import padded_on_loading, special_tokens
 from gradcompat.scanners.code.syntax import argument_of, last_name
 from gradcompat.scanners.code.walk import Step, text
 from gradcompat.scanners.configs.deepspeed import OF_TRAINER, left_to_engine
@@ -416,6 +425,8 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         found.feed(step, one, given_to, TRAINING if one is KNOWN_OF_TYPE["train"] else "")
         for key, value in one.states.items():
             found.state(step, key, value)
+            if method in RESUMING and isinstance(step.function.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                found.resuming.append((step.function.node, found.settings[-1]))
     halved = made_half(call, found.names, step.scope)
     if halved is not None:
         found.state(step, "model.torch_dtype", halved, at=call)
@@ -446,6 +457,8 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
             if is_embeddings(text(called.value)):
                 thaw(found, step, call)
             found.mentioned.add("make_inputs_require_grad")  # the hook by hand: `lambda x: x.requires_grad_(True)`
+    elif method == "from_pretrained":
+        padded_on_loading(found, step, call)
     elif method == "add_special_tokens":
         special_tokens(found, step, call)
     found.mentioned.add(method)

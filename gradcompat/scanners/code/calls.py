@@ -559,6 +559,9 @@ KNOWN_METHODS: dict[str, Known] = {
     "to_iterable_dataset": Known(frozenset(), states={"data.streaming": True}),
 }
 
+# Methods by which a loop of one's own goes on where it was.
+RESUMING = ("load_state", "load_state_dict")
+
 # What an object of a known type is told.
 KNOWN_OF_TYPE: dict[str, Known] = {
     "train": Known(
@@ -572,9 +575,7 @@ KNOWN_OF_TYPE: dict[str, Known] = {
         ("model", "loaders", "val", "datamodule", "ckpt_path"),
     ),
     "clip_grad_norm_": Known(frozenset(), _CLIPPING, ("parameters", "max_norm")),
-    **dict.fromkeys(
-        ("load_state", "load_state_dict"), Known(frozenset(), states={"training.resume_from_checkpoint": True})
-    ),
+    **dict.fromkeys(RESUMING, Known(frozenset(), states={"training.resume_from_checkpoint": True})),
     "filter": Known(frozenset(), states={"data.stream_filter": True}),
 }
 

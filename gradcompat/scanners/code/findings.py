@@ -88,6 +88,7 @@ class Findings:
         hidden: a model is given to code of somebody else.
         called: every call whose name is known, and every one of a method ``train``.
         resumed: of each call of ``train`` of a Trainer of transformers or its heirs whether it is given anything.
+        resuming: the functions that load the state of a run, each with what that says.
         options: options of the command line, by the attribute that has their value.
         switches: those fields of the arguments of a trainer that the project adds.
         changed: attributes that are set, of whatever object: no option has its value then.
@@ -145,6 +146,7 @@ class Findings:
     hidden: bool = False
     called: list[Called] = field(default_factory=list)
     resumed: list[bool] = field(default_factory=list)
+    resuming: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, Setting]] = field(default_factory=list)
     options: dict[str, Option] = field(default_factory=dict)
     switches: dict[str, Option] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
@@ -279,18 +281,46 @@ class Findings:
         if self.blocks is None:
             self.blocks = blocks(self.names.module.node)
 
-        def option(node: ast.expr) -> Option | None:
-            name = is_option(node, self.names, step.scope) or ""
-            of_parser = self.options.get(name) or self.switches.get(name)
-            return of_parser or named_option(node, self.names, step.scope)
-
-        def read(test: ast.expr) -> OptionTest | None:
-            decided = taken(test, step.scope, self.names)
-            return asked(test, self.names, step.scope, option) if decided is None else DECIDED[decided]
-
-        test = test_of(step.node, self.blocks, read)
+        test = test_of(step.node, self.blocks, lambda condition: self._asked(condition, step.scope))
         if test is not None:
             self.branches += [OptionBranch(test=test, stated=stated, own=own) for stated, own in told]
+
+    def _asked(self, condition: ast.expr, scope: Scope) -> OptionTest | None:
+        """What a condition asks of options of the command line; None if it asks none."""
+
+        def option(node: ast.expr) -> Option | None:
+            name = is_option(node, self.names, scope) or ""
+            of_parser = self.options.get(name) or self.switches.get(name)
+            return of_parser or named_option(node, self.names, scope)
+
+        decided = taken(condition, scope, self.names)
+        return asked(condition, self.names, scope, option) if decided is None else DECIDED[decided]
+
+    def _chosen(self, scope: Scope, known: Known, given: Sequence[Argument], settings: Sequence[Setting]) -> None:
+        """Note what options choose between: ``attn_implementation="flash_attention_2" if args.flash else "sdpa"``.
+
+        Args:
+            scope: where the arguments are written.
+            known: what they mean.
+            given: the arguments.
+            settings: what they say.
+        """
+        for argument in given if self.options or self.switches or self.names.commands else ():
+            node, within = argument.given, scope
+            if isinstance(node, ast.Name):
+                node, within = self.names.bound_once(node.id, scope) or (node, scope)
+            if argument.value is not UNKNOWN or not isinstance(node, ast.IfExp):
+                continue
+            test = self._asked(node.test, within)
+            stated = [one for one in settings if one.value is None and one.location == self.place(argument.node)]
+            if test is None or not stated:
+                continue
+            for chosen, answer in ((node.body, test), (node.orelse, OptionTest(kind="not", parts=(test,)))):
+                single = replace(argument, value=self.names.literal(chosen, within))
+                own = {one.key: one for one in said(known, [single], self.names, scope, self.place, branch=False)[0]}
+                self.branches += [
+                    OptionBranch(test=answer, stated=one, own=own[one.key]) for one in stated if one.key in own
+                ]
 
     def truth(self, step: Step, key: str, literal: object, at: ast.AST, spelling: str | None = None) -> None:
         """A setting that is true or false, and unknown for every other value."""
@@ -339,6 +369,8 @@ class Findings:
         settings, skipped = said(known, given, self.names, step.scope, self.place, branch=step.branch)
         self.settings += settings
         self.skipped += skipped
+        if not step.branch:
+            self._chosen(step.scope, known, given, settings)
         if is_arguments(tool):
             told = said(known, given, self.names, step.scope, self.place, branch=False)[0] if step.branch else settings
             known_here = tuple(setting for setting in told if setting.value is not None)

@@ -16,6 +16,8 @@ from gradcompat.scanners.code.walk import Step
 
 _KEY = "data.pad_is_eos"
 _PADDING = frozenset({"pad_token", "pad_token_id"})
+# What ends a sequence wherever it is a token, and what stands for words that are none.
+_ENDING, _UNKNOWN = "</s>", ("<unk>", "[UNK]")
 _TOKENIZER = ("processing_class", "tokenizer")  # what a trainer calls it
 
 
@@ -24,6 +26,14 @@ def special_tokens(found: Findings, step: Step, call: ast.Call) -> None:
     for pair in pairs(call.args[0], found.names, step.scope) or [] if call.args else []:
         if pair.key == "pad_token":
             padded(found, step, pair.key, pair.node, pair.names.literal(pair.node, pair.scope))
+
+
+def padded_on_loading(found: Findings, step: Step, call: ast.Call) -> None:
+    """``AutoTokenizer.from_pretrained(name, pad_token="<pad>")``."""
+    if any("Tokenizer" in name for name in found.names.resolve(call.func, step.scope)):
+        for word in call.keywords:
+            if word.arg == "pad_token":
+                padded(found, step, word.arg, word.value, found.names.literal(word.value, step.scope))
 
 
 def padded(found: Findings, step: Step, name: str, value: ast.expr, literal: Any) -> None:
@@ -36,20 +46,33 @@ def padded(found: Findings, step: Step, name: str, value: ast.expr, literal: Any
         value: what it becomes.
         literal: the value, or UNKNOWN.
     """
-    if _fills_padding(found, step, name, value):
+    filling = step.branch and _is_where_none(found, value)
+    if _fills_padding(name, value, filling=filling):
         found.symbol("tokenizer.pad_token.filled", value)
-    elif isinstance(value, ast.Attribute) and value.attr == name.replace("pad", "eos"):
+    elif _is_of(value, name.replace("pad", "eos")):
         found.state(step, _KEY, True, at=value)
-    elif isinstance(value, ast.Attribute) and value.attr == name.replace("pad", "unk") and not step.branch:
+    elif (filling or not step.branch) and (literal in _UNKNOWN or _is_of(value, name.replace("pad", "unk"))):
         # GPT-2 has one token for all, but who pads so has mostly another one to end with.
-        presumed = Setting(key=_KEY, value=False, location=found.place(value), presumed=True)
-        found.settings.append(presumed)
-    elif isinstance(value, ast.Attribute) and value.attr == name:
+        _presume(found, value, ends=False)
+    elif (filling or not step.branch) and literal == _ENDING:
+        _presume(found, value, ends=True)
+    elif _is_of(value, name):
         return  # model.config.pad_token_id = tokenizer.pad_token_id: the token that is the padding already
     else:
         # Only a token that is called padding is surely not the end of a sequence: GPT-2 has one token for all.
         own = isinstance(literal, str) and "pad" in literal.lower()
-        found.state(step, _KEY, False if own else None, at=value)
+        if own and filling:  # what a tokenizer has already is its end of a sequence for few models
+            _presume(found, value, ends=False)
+        else:
+            found.state(step, _KEY, False if own else None, at=value)
+
+
+def _is_of(value: ast.expr, attribute: str) -> bool:
+    return isinstance(value, ast.Attribute) and value.attr == attribute
+
+
+def _presume(found: Findings, value: ast.expr, *, ends: bool) -> None:
+    found.settings.append(Setting(key=_KEY, value=ends, location=found.place(value), presumed=True))
 
 
 def is_of_evaluation(tokenizer: ast.expr, found: Findings, step: Step) -> bool:
@@ -61,7 +84,7 @@ def is_of_evaluation(tokenizer: ast.expr, found: Findings, step: Step) -> bool:
     return own is not None and bool(others) and all(one is not None and one is not own for one in others)
 
 
-def _fills_padding(found: Findings, step: Step, name: str, value: ast.expr) -> bool:
+def _fills_padding(name: str, value: ast.expr, *, filling: bool) -> bool:
     """Does it make the end of a sequence the padding of a tokenizer that has none?
 
     ``if tokenizer.pad_token is None: tokenizer.pad_token = tokenizer.eos_token``, or ``tokenizer.pad_token or
@@ -71,11 +94,14 @@ def _fills_padding(found: Findings, step: Step, name: str, value: ast.expr) -> b
     match value:
         case ast.BoolOp(op=ast.Or(), values=[ast.Attribute(attr=first), ast.Attribute(attr=last)]):
             return (first, last) == (name, eos)
-        case ast.Attribute(attr=last) if last == eos and step.branch:
-            place = start(value)
-            around = [node for node in found.names.nodes(ast.If) if isinstance(node, ast.If) and _has(node.body, place)]
-            return bool(around) and _asks_for_none(max(around, key=start).test)
-    return False
+    return filling and _is_of(value, eos)
+
+
+def _is_where_none(found: Findings, value: ast.expr) -> bool:
+    """Does a value stand behind the question whether there is no padding token?"""
+    place = start(value)
+    around = [node for node in found.names.nodes(ast.If) if isinstance(node, ast.If) and _has(node.body, place)]
+    return bool(around) and _asks_for_none(max(around, key=start).test)
 
 
 def _asks_for_none(test: ast.expr) -> bool:

@@ -35,6 +35,7 @@ from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.program_inference import recomputes_nothing
 from gradcompat.scanners.code.reachability import is_main_guard, reached, without_uncalled
 from gradcompat.scanners.code.regions import ALWAYS
+from gradcompat.scanners.code.resumptions import settle_resumptions
 from gradcompat.scanners.code.syntax import parse, places_in
 from gradcompat.scanners.code.uncalled_methods import uncalled
 from gradcompat.scanners.code.unset import unset
@@ -127,6 +128,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
     called = without_uncalled(tree, names)
     is_test = _is_test(document, tree, names)
     followed = Followed()
+    replaced: frozenset[Setting] = frozenset()
     runs = kind == "notebook" or _does_something(tree)
     try:
         if LIBRARIES.isdisjoint(names.imported) and (is_test or not _takes_from_project(names, placed)):
@@ -148,6 +150,8 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
             modules = zip(followed.modules, statements, strict=True)
             parts = [fact for module, reading in modules for fact in _facts(module, reading, without)]
             facts = read(called, names, place, document, parts, without)
+            if runs and not followed.unread:
+                replaced = settle_resumptions(facts, files, without)
         elif placed is not None:
             followed.unread = _not_followed(document, names, *placed)
         if facts is None or not LIBRARIES & facts.imported:
@@ -156,7 +160,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
         left = unset(facts, text)
     except RecursionError:
         raise Malformed("nested too deeply", path=document.path) from None
-    settings = [setting for found in (facts, *facts.parts) for setting in _once(found)]
+    settings = [setting for found in (facts, *facts.parts) for setting in _once(found, replaced)]
     taken = UsesOfAll()
     if not is_test:
         same = module is not None and "__main__" not in document.text  # what stands behind that is no module's
@@ -446,8 +450,8 @@ def _parsers(facts: Findings) -> tuple[DataclassParser, ...]:
     return (with_inputs(distinct[0], facts.parsed),) if len(distinct) == 1 else distinct
 
 
-def _once(found: Findings) -> list[Setting]:
-    """Each statement once, in the order of the file; what a file says twice it says where it says it first.
+def _once(found: Findings, replaced: frozenset[Setting]) -> list[Setting]:
+    """Each statement once but those that others replace, in the order of the file; one said twice where it is first.
 
     What an option or a config gives is a statement of its own, which the launch, the default or the config replaces. A
     branch that passes on the same option once more adds nothing, whether it is taken or not.
@@ -457,6 +461,8 @@ def _once(found: Findings) -> list[Setting]:
     optional = {setting for stated in replaceable for setting in stated} | {one.stated for one in found.branches}
     once: dict[tuple[str, object], Setting] = {}
     for setting in found.settings:
+        if setting in replaced:
+            continue
         if setting not in optional and (found.branched.get(setting.location), setting.key) in said:
             continue
         once.setdefault((setting.key, setting if setting in optional else repr(setting.value)), setting)

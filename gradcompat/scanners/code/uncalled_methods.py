@@ -18,7 +18,7 @@ _OF_CLASS = frozenset({"classmethod", "staticmethod"})
 _PLAIN = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module", "abc.ABC"})
 
 # What calls methods by names that stand in configs and on command lines.
-_CALLING = frozenset({"hydra", "fire", "jsonargparse", "gin"})
+CALLING = frozenset({"hydra", "fire", "jsonargparse", "gin"})
 
 
 def uncalled(files: Sequence[tuple[ast.Module, Names]]) -> frozenset[ast.AST]:
@@ -27,7 +27,7 @@ def uncalled(files: Sequence[tuple[ast.Module, Names]]) -> frozenset[ast.AST]:
     Args:
         files: a program and all modules of its project that it imports, each with its names.
     """
-    if any(not _CALLING.isdisjoint(names.imported) for _, names in files):
+    if any(not CALLING.isdisjoint(names.imported) for _, names in files):
         return frozenset()
     found = [(method, names) for tree, names in files for method in _of_classes(tree, names)]
     if not found:
@@ -46,7 +46,7 @@ def _of_classes(tree: ast.Module, names: Names) -> Iterator[ast.FunctionDef]:
     for owner in tree.body:
         if not isinstance(owner, ast.ClassDef) or owner.keywords:
             continue
-        if not all(_is_plain(base, names) for base in owner.bases):
+        if not all(is_plain(base, names) for base in owner.bases):
             continue
         for method in owner.body:
             match method:
@@ -55,7 +55,8 @@ def _of_classes(tree: ast.Module, names: Names) -> Iterator[ast.FunctionDef]:
                         yield method
 
 
-def _is_plain(base: ast.expr, names: Names) -> bool:
+def is_plain(base: ast.expr, names: Names) -> bool:
+    """Is it a base that calls no method of a class by itself?"""
     named = names.resolve(base, names.module)
     return (bool(named) and _PLAIN.issuperset(named)) or (isinstance(base, ast.Name) and base.id == "object")
 
@@ -65,11 +66,11 @@ def _spoken(node: ast.AST, names: Names) -> Iterator[str]:
     for one in nodes_in(node):
         if isinstance(one, ast.Constant) and isinstance(one.value, str):
             yield one.value
-        elif isinstance(one, ast.Attribute) and not _is_elsewhere(one.value, names):
+        elif isinstance(one, ast.Attribute) and not is_elsewhere(one.value, names):
             yield one.attr
 
 
-def _is_elsewhere(owner: ast.expr, names: Names) -> bool:
+def is_elsewhere(owner: ast.expr, names: Names) -> bool:
     """Is it a name that is imported from another package, as the ``AutoTokenizer`` of its ``from_pretrained``?"""
     while isinstance(owner, ast.Attribute):
         owner = owner.value

@@ -1,6 +1,7 @@
 """Where a program goes only with some releases of a package: behind ``if Version(torch.__version__) < Version("2.0")``.
 
-Which way it goes is decided where a version is known, by the matcher. A question is read off its text, also through a
+So it is with ``if platform.system() == "Windows"``, which asks for the system as for a release. Which way the program
+goes is decided where a version is known, by the matcher. A question is read off its text, also through a
 name that is bound once and a function of the project that only returns the answer. Everything else in a condition may
 be true or not.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from gradcompat.model.release_question import Operator, ReleaseQuestion
+from gradcompat.model.release_question import PLATFORM, Operator, ReleaseQuestion
 from gradcompat.requirements.names import normalise
 from gradcompat.scanners.code.names import Imported, Names, Scope
 from gradcompat.scanners.code.regions import ALWAYS, Region, Ways, around, both, either, ways_to
@@ -20,7 +21,7 @@ from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # A text without any of these words asks nothing itself.
 # Each begins with a letter that is written out, by which a search is fast.
-_ASKING = lazy_pattern(r"__version__|metadata|get_distribution|is_\w+_version|compare_versions")
+_ASKING = lazy_pattern(r"__version__|metadata|get_distribution|is_\w+_version|compare_versions|platform|os\.name")
 _PARSING = frozenset({"Version", "parse", "parse_version", "LooseVersion", "StrictVersion", "TorchVersion"})
 _PARSERS = frozenset({"packaging", "distutils", "pkg_resources", "setuptools", "looseversion", "torch"})
 _METADATA = frozenset({"importlib.metadata.version", "importlib_metadata.version"})
@@ -39,6 +40,12 @@ _OPERATORS: dict[type[ast.cmpop], Operator] = {
 _TURNED: dict[Operator, Operator] = {"<": ">", "<=": ">=", "==": "==", "!=": "!=", ">": "<", ">=": "<="}
 _BY_TEXT: dict[str, Operator] = {text: text for text in _OPERATORS.values()}
 _FIELDS = {"major": (0, 1), "minor": (1, 2), "micro": (2, 3), "release": None}
+# What the system is called by what asks for it, and by sys.platform.
+_SYSTEMS = {
+    "sys.platform": {"linux": "linux", "linux2": "linux", "darwin": "darwin", "win32": "win32"},
+    "platform.system": {"linux": "linux", "darwin": "darwin", "windows": "win32"},
+    "os.name": {"nt": "win32"},
+}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEEPEST = 8
 _ROUNDS = 3  # of functions that are only called by such ones
@@ -52,7 +59,8 @@ class _Asked:
 
     Attributes:
         package: whose version it is.
-        reading: ``raw`` for the text as it is, ``parsed``, ``texts`` and ``numbers`` for parts between dots.
+        reading: ``raw`` for the text as it is, ``parsed``, ``texts`` and ``numbers`` for parts between dots; of the
+            system what gives its name.
         part: which of the parts, or of the characters of a text.
         single: one part, and no list of them.
     """
@@ -212,6 +220,8 @@ class _Walk:
             case ast.Call(func=ast.Attribute(value=owner, attr="startswith"), args=[given]):
                 asked = self._asked(owner, scope)
                 start = self._names.literal(given, scope)
+                if asked is not None and asked.reading == "sys.platform" and isinstance(start, str):
+                    return ReleaseQuestion(package=PLATFORM, operator="startswith", literal=start, reading="text")
                 if asked is None or asked.reading != "raw" or asked.part is not None or not isinstance(start, str):
                     return None
                 return ReleaseQuestion(package=asked.package, operator="startswith", literal=start, reading="text")
@@ -241,6 +251,8 @@ class _Walk:
         if asked is None:
             return None
         literal = self._literal(other, scope)
+        if asked.package == PLATFORM:
+            return _of_system(asked.reading, operator, literal)
         match asked, literal:
             case _Asked(reading="raw", part=None), str():
                 # torch's own is compared as a version, whatever with.
@@ -329,6 +341,11 @@ class _Walk:
                 return _as_numbers(self._asked(given, scope, depth + 1))
             case ast.Call(func=ast.Name(id="str"), args=[given]):
                 return self._asked(given, scope, depth + 1)
+            case ast.Call(func=ast.Attribute(value=owner, attr="lower"), args=[], keywords=[]):
+                inner = self._asked(owner, scope, depth + 1)
+                return inner if inner is not None and inner.package == PLATFORM else None
+        if not (call.args or call.keywords) and self._names.resolve(call.func, scope) == ("platform.system",):
+            return _Asked(PLATFORM, "platform.system")
         if self._names.resolve(call.func, scope) in {(name,) for name in _METADATA} and call.args:
             return self._of_distribution(call.args[0], scope)
         if self._parses(call, self._names, scope):
@@ -355,6 +372,8 @@ class _Walk:
         if not isinstance(node, (ast.Name, ast.Attribute)):
             return None
         full = self._names.resolve(node, scope)
+        if full in (("sys.platform",), ("os.name",)):
+            return _Asked(PLATFORM, full[0])
         if len(full) == 1 and full[0].endswith(".__version__") and not full[0].startswith("."):
             root, *inside = full[0].split(".")[:-1]
             if not inside or (root, inside) in (("lightning", ["pytorch"]), ("torch", ["version"])):
@@ -390,6 +409,18 @@ class _Walk:
 
 def _as_numbers(asked: _Asked | None) -> _Asked | None:
     return replace(asked, reading="numbers") if asked is not None and asked.reading == "texts" else None
+
+
+def _of_system(by: str, operator: Operator, literal: object) -> ReleaseQuestion | None:
+    """``platform.system() == "Windows"``, by the name that ``sys.platform`` has for the system."""
+    if not isinstance(literal, str) or operator not in ("==", "!="):
+        return None
+    if by == "os.name" and literal == "posix":  # whatever is not Windows
+        literal, operator = "nt", "!=" if operator == "==" else "=="
+    name = _SYSTEMS[by].get(literal.lower())
+    if name is None:
+        return None
+    return ReleaseQuestion(package=PLATFORM, operator=operator, literal=name, reading="text")
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:

@@ -114,7 +114,7 @@ def taken(test: ast.expr, scope: Scope, names: Names) -> bool | None:
             return not names.is_imported
         case ast.Constant() | ast.Name() | ast.Attribute() | ast.Subscript() | ast.UnaryOp(op=ast.Not()):
             value = names.literal(test, scope)
-            return bool(value) if isinstance(value, int) else None
+            return bool(value) if value is None or isinstance(value, (int, str)) else None
         case ast.Compare(
             left=(ast.Name() | ast.Attribute() | ast.Subscript()) as left, ops=[operator], comparators=[right]
         ):
@@ -127,7 +127,13 @@ def taken(test: ast.expr, scope: Scope, names: Names) -> bool | None:
 
 
 def _compared(left: object, operator: ast.cmpop, right: object) -> bool | None:
-    """What comes of a comparison of a text: ``device == "cuda"`` below ``device = "mps"``."""
+    """What comes of a comparison of a text: ``device == "cuda"`` below ``device = "mps"``, and with None."""
+    if right is None and (left is None or isinstance(left, (int, str))):
+        match operator:
+            case ast.Is():
+                return left is None
+            case ast.IsNot():
+                return left is not None
     if isinstance(left, str):
         match operator, right:
             case (ast.Eq(), str()):

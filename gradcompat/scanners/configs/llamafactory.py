@@ -20,6 +20,7 @@ from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
+ATTENTION = "model.attn_implementation"
 FEEDS: Feeds = {
     **training_arguments.FEEDS,
     "stage": (
@@ -42,7 +43,7 @@ FEEDS: Feeds = {
     "quantization_method": Feed("quantization.method", {"bnb": "bitsandbytes"}),
     "double_quantization": Feed("quantization.double_quant"),
     "flash_attn": Feed(
-        "model.attn_implementation",
+        ATTENTION,
         # What `false` stood for before the values were words depends on the version.
         {
             "fa2": "flash_attention_2",
@@ -124,6 +125,8 @@ def scan(document: Document) -> Context:
     if any(top.get(switch) is True for switch in _REPLACED):
         config = replace(config, entries=tuple(entry for entry in config.entries if entry.name != "optim"))
     settings, skipped = settings_of(config, FEEDS)
+    if keeps_attention(top):
+        settings = [one for one in settings if one.key != ATTENTION]
     if "adapter_name_or_path" in top:
         place = next(place for key, place in key_places(config).items() if key == "adapter_name_or_path")
         settings.append(Setting(key="training.resumed_adapter_alone", value=resumes_alone(top), location=place))
@@ -141,6 +144,16 @@ def scan(document: Document) -> Context:
         return run_of(config, "llamafactory", settings, skipped)
     context = run_of(config, "llamafactory", [*settings, *left_to_tool("llamafactory", settings)], skipped)
     return replace(context, uses=tuple(_arguments(config)), imported=imports_of("llamafactory", top))
+
+
+def keeps_attention(top: Mapping[str, object]) -> bool:
+    """Is the attention what the model takes by itself: ``flash_attn: auto``, for whatever is no Gemma 2?
+
+    model/model_utils/attention.py in 0.9.1 and 0.9.3: of Gemma 2 it is flash attention where that is installed, else
+    eager.
+    """
+    name = str(top.get("model_name_or_path")).lower()
+    return top.get("flash_attn") == "auto" and "gemma-2" not in name and "gemma2" not in name
 
 
 def resumes_alone(top: Mapping[str, object]) -> bool:

@@ -204,6 +204,8 @@ def settings_of(launch: Launch, places: Places) -> tuple[list[Setting], list[Ski
     named += _variables(launch, places)
     for argument in _last(launch.arguments, places, skipped):
         named += _fed(feeds, argument, launch, places, skipped)
+    if feeds is llamafactory.FEEDS and llamafactory.keeps_attention(_values(launch)):
+        named = [(name, one) for name, one in named if one.key != llamafactory.ATTENTION]
     if launch.launcher == "deepspeed":
         named += _of_deepspeed(launch, places)
     if launch.tool == "verl" and launch.subcommand == verl.SFT:

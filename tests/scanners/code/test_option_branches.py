@@ -177,3 +177,48 @@ QWEN2_VL, QWEN2_5_VL = ("Qwen2VLForConditionalGeneration",), ("Qwen2_5_VLForCond
 def test_of_several_classes_the_name_of_the_model_settles_one(name: str, classes: set[SettingValue | None]) -> None:
     key = "model.architecture"
     assert told(TWO_CLASSES, f"python train.py --learning_rate 1e-4 --base {name}\n", key) == {key: classes}
+
+
+CHOOSING = """
+import argparse
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--flash", action="store_true")
+parser.add_argument("--mode", default="fast")
+args = parser.parse_args()
+{before}
+model = AutoModelForCausalLM.from_pretrained("gpt2", attn_implementation={chosen})
+Trainer(model, TrainingArguments("out"), train_dataset=data).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "options", "expected"),
+    [
+        ('"flash_attention_2" if args.flash else "sdpa"', "--flash", {"flash_attention_2"}),
+        ('"flash_attention_2" if args.flash else "sdpa"', "", {"sdpa"}),
+        ('"sdpa" if not args.flash else "flash_attention_2"', "--flash", {"flash_attention_2"}),
+        ('"flash_attention_2" if args.flash else None', "", set()),
+        ('"flash_attention_2" if args.mode == "fast" else "eager"', "", {"flash_attention_2"}),
+        ('"flash_attention_2" if args.mode == "fast" else "eager"', "--mode exact", {"eager"}),
+        ('"flash_attention_2" if args.mode == "fast" else "eager"', "--mode $MODE", {None}),
+        ('"flash_attention_2" if supported() else "eager"', "--flash", {None}),
+        ('"flash_attention_2" if args.flash else found()', "", {None}),
+    ],
+)
+@pytest.mark.parametrize("by_name", [False, True])
+def test_an_option_decides_between_two_values(
+    chosen: str, options: str, expected: set[SettingValue | None], by_name: bool
+) -> None:
+    key = "model.attn_implementation"
+    program = CHOOSING.format(before=f"attn = {chosen}" if by_name else "", chosen="attn" if by_name else chosen)
+    assert told(program, f"python train.py {options}\n", key) == {key: expected}
+
+
+def test_without_a_launch_the_value_of_the_default_is_presumed() -> None:
+    program = CHOOSING.format(before="", chosen='"flash_attention_2" if args.flash else "sdpa"')
+    (run,) = join([python_code.scan(Document("train.py", program))])
+    assert [(one.value, one.presumed) for one in run.settings if one.key == "model.attn_implementation"] == [
+        ("sdpa", True)
+    ]

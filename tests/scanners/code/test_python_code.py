@@ -1030,6 +1030,13 @@ def test_what_is_imported_and_not_used_is_no_symbol() -> None:
         ("if x:\n    model.config.router_aux_loss_coef = 0", [("model.output_router_logits", None)]),
         ("model.config.router_aux_loss_coef = 0.02", []),
         ("tokenizer.pad_token = '<|endoftext|>'", [("data.pad_is_eos", None)]),
+        ("if x:\n    tokenizer.pad_token = '<unk>'", [("data.pad_is_eos", None)]),
+        ("if x:\n    tokenizer.pad_token = '<pad>'", [("data.pad_is_eos", None)]),
+        (
+            "from transformers import LlamaTokenizer as T\nT.from_pretrained(x, pad_token='<pad>')",
+            [("data.pad_is_eos", False)],
+        ),
+        ("model.from_pretrained(x, pad_token='<pad>')", []),
         (f"{TOKENIZERS}other.pad_token = other.eos_token", []),
         (f"{TOKENIZERS}tokenizer.pad_token = tokenizer.eos_token", [("data.pad_is_eos", True)]),
         (f"{TOKENIZERS}Collator(tokenizer=other)\nother.pad_token = other.eos_token", [("data.pad_is_eos", True)]),
@@ -2765,6 +2772,23 @@ def test_calls_with_options_that_are_filled_by_statements(filling: str, call: st
     program = f"import torch\nfrom torch.nn import Linear as build\nkw = dict(y=2)\n{filling}\nbuild(**kw)\n"
     (calls,) = [one.value for one in of_text(program).settings if one.key == "code.calls"]
     assert [one for one in texts(calls) if "Linear" in one] == [call.replace("build", "torch.nn.Linear")]
+
+
+@pytest.mark.parametrize(
+    ("code", "ends"),
+    [
+        ("tokenizer.pad_token = '<unk>'", False),
+        ("tokenizer.pad_token = '</s>'", True),
+        ("tokenizer.add_special_tokens({'pad_token': '<unk>'})", False),
+        # What a tokenizer has already is the end of a sequence for few models.
+        ("if not tokenizer.pad_token:\n    tokenizer.pad_token = '<unk>'", False),
+        ("if tokenizer.pad_token is None:\n    tokenizer.add_special_tokens({'pad_token': '[PAD]'})", False),
+    ],
+)
+def test_padding_with_a_token_that_is_written_out(code: str, ends: bool) -> None:
+    program = f"import transformers\ntokenizer = transformers.AutoTokenizer.from_pretrained('a')\n{code}\n"
+    assert presumed(program)["data.pad_is_eos"] is ends
+    assert "data.pad_is_eos" not in {key for _, key, _ in facts(program)}
 
 
 def test_padding_with_the_unknown_token_presumably_ends_nothing() -> None:

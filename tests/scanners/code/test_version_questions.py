@@ -12,6 +12,8 @@ from gradcompat.model.release_question import Operator, Reading, ReleaseQuestion
 from gradcompat.scanners.code import python_code
 
 HEAD = """
+import os
+import platform
 import sys
 from importlib.metadata import version as installed
 import packaging.version
@@ -47,6 +49,14 @@ def ways(settings: object) -> list[tuple[str, ...]]:
         ('Version(torch.__version__.split("+")[0]) < Version("2.7")', ["torch < 2.7"]),
         ('torch.__version__ >= "2.7"', ["torch >= 2.7"]),
         ('transformers.__version__ >= "4.46"', ["transformers >= 4.46"]),
+        ('platform.system() == "Windows"', ["sys.platform == win32"]),
+        ('platform.system().lower() != "windows"', ["sys.platform != win32"]),
+        ('sys.platform == "darwin"', ["sys.platform == darwin"]),
+        ('not sys.platform.startswith("win")', ["sys.platform not startswith win"]),
+        ('os.name == "nt"', ["sys.platform == win32"]),
+        ('os.name == "posix"', ["sys.platform != win32"]),
+        ('os.name == "java"', []),
+        ("sys.platform == wanted", []),
         ('torch.__version__.startswith("1.")', ["torch startswith 1."]),
         ('not torch.__version__.startswith("1.")', ["torch not startswith 1."]),
         ('torch.__version__[:2] == "1."', ["torch (0, 2)== 1."]),
@@ -178,3 +188,21 @@ def asked(
 def test_an_answer(question: ReleaseQuestion, version: str, expected: bool | None) -> None:
     assert question.holds(version) is expected
     assert question.opposite.holds(version) is (None if expected is None else not expected)
+
+
+@pytest.mark.parametrize(
+    ("operator", "literal", "platform", "expected"),
+    [
+        ("==", "win32", "win32", True),
+        ("==", "win32", "linux", False),
+        ("!=", "win32", "win32", False),
+        ("startswith", "win", "darwin", False),
+        # Most train on Linux, some on macOS, and on Windows only who says so.
+        ("==", "win32", None, False),
+        ("==", "linux", None, True),
+        ("==", "darwin", None, True),
+        ("!=", "linux", None, True),
+    ],
+)
+def test_an_answer_of_a_system(operator: Operator, literal: str, platform: str | None, expected: bool) -> None:
+    assert asked("sys.platform", operator, literal, "text").holds_on(platform) is expected
