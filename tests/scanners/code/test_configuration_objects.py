@@ -248,14 +248,14 @@ def test_a_value_of_another_module_counts(tmp_path: Path, module: str, program: 
 
 
 @pytest.mark.parametrize("first", ["train.py", "module.py"])
-def test_a_function_of_a_module_that_others_import_may_be_given_something_else(tmp_path: Path, first: str) -> None:
+def test_a_function_of_a_module_is_given_what_the_program_that_imports_it_gives(tmp_path: Path, first: str) -> None:
     """Its own call is of no account there: it stands where the module is run itself."""
     module = (
         "def train(steps):\n    own = steps\n    " + USE.format("own") + "if __name__ == '__main__':\n    train(8)\n"
     )
     (tmp_path / "module.py").write_text(HEAD + module, "utf-8")
     (tmp_path / "train.py").write_text("from module import train\ntrain(4)\n", "utf-8")
-    expected = {"train.py": [None], "module.py": [8]}
+    expected = {"train.py": [4], "module.py": [8]}
     shared: dict[str, object] = {}
     for name in sorted(expected, key=lambda one: one != first):
         document = replace(read_document(tmp_path / name, name, root_of_folder(tmp_path, ".")), shared=shared)

@@ -483,3 +483,86 @@ def test_a_function_that_nothing_in_a_program_names_is_not_run(around: str, used
     context = scan(Document("train.py", program))
     symbols = {name for one in context.settings if one.key == "code.symbols" for name in texts(one.value)}
     assert ("pytorch_lightning.Trainer.add_argparse_args" in symbols) is used
+
+
+MAKES = "from transformers import TrainingArguments\n"
+STEPS = "training.gradient_accumulation_steps"
+
+
+@pytest.mark.parametrize(
+    ("program", "module", "value"),
+    [
+        ("make(8)", "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n", 8),
+        ("make(steps=8)", "def make(*, steps):\n    TrainingArguments('out', gradient_accumulation_steps=steps)\n", 8),
+        ("make()", "def make(steps=8):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n", 8),
+        (
+            "make(2 * 4)",
+            "def make(n):\n    inner(n)\n"
+            "def inner(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            8,
+        ),
+        (
+            "make(8)",
+            "class make:\n    def __init__(self, n):\n        self.n = n\n"
+            "    def run(self):\n        TrainingArguments('out', gradient_accumulation_steps=self.n)\n",
+            8,
+        ),
+        (
+            "make({'steps': 8})",
+            "def make(config):\n    TrainingArguments('out', gradient_accumulation_steps=config['steps'])\n",
+            8,
+        ),
+        # Two calls, a second name, a decorator and a function that is handed on leave it open.
+        (
+            "make(8)\nmake(8)",
+            "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            None,
+        ),
+        (
+            "make(8)\nfrom lib.build import make as other\nother(1)",
+            "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            None,
+        ),
+        (
+            "make(8)",
+            "@cached\ndef make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            None,
+        ),
+        (
+            "make(8)\nsweep(make)",
+            "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            None,
+        ),
+        (
+            "make(8)",
+            "def make(n):\n    inner(n)\n    inner(1)\n"
+            "def inner(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            None,
+        ),
+    ],
+)
+def test_what_the_one_call_gives_is_followed_into_a_module(
+    tmp_path: Path, program: str, module: str, value: SettingValue | None
+) -> None:
+    context = scanned(
+        tmp_path,
+        {
+            "train.py": f"from lib.build import make\n{TRAIN}{program}\nTrainer(model).train()\n",
+            "lib/build.py": MAKES + module,
+        },
+    )
+    assert [one[2] for one in told(context)[STEPS]] == [value]
+
+
+def test_each_program_hands_a_module_its_own_values(tmp_path: Path) -> None:
+    module = "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n"
+    program = "from build import make\nfrom transformers import Trainer\nTrainer(model, make({})).train()\n"
+    files = {"one.py": program.format(8), "two.py": program.format(2), "build.py": MAKES + module}
+    one = scanned(tmp_path, files, "one.py")
+    shared: dict[str, object] = {}
+    values = []
+    for name in ("one.py", "two.py", "one.py"):
+        document = replace(read_document(tmp_path / name, name, root_of_folder(tmp_path, ".")), shared=shared)
+        values.append(told(scan(document))[STEPS])
+    assert values == [[("build.py", 3, 8)], [("build.py", 3, 2)], [("build.py", 3, 8)]]
+    assert told(one)[STEPS] == values[0]
