@@ -182,6 +182,7 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
             or (index not in inner and (not instead or contexts[index].composed is None or index in instead))
         ]
         members[run] += _made_by(members[run], contexts, made)
+        members[run] += _named_in_configs([contexts[index] for index in members[run]], contexts, called)
         used.update(members[run])
     loose = [index for index, context in enumerate(contexts) if index not in used]
     if together or len(runs) == 1:
@@ -258,6 +259,18 @@ def _made_by(members: Sequence[int], contexts: Sequence[Context], made: Mapping[
     imported = {module for index in members for module in contexts[index].modules}
     found = dict.fromkeys(one for index in members for one in made.get(index, ()))
     return [one for one in found if one not in members and contexts[one].source not in imported]
+
+
+def _named_in_configs(
+    members: Sequence[Context], contexts: Sequence[Context], called: Mapping[str, Sequence[int]]
+) -> list[int]:
+    """The files that the configs of a run name where a program of it looks for one: ``deepspeed=cfg["deepspeed"]``."""
+    paths = {lookup.path for member in members for lookup in member.lookups if lookup.file}
+    found: dict[int, None] = {}
+    for config in members if paths else ():
+        files = tuple(one.value for one in config.values if one.path in paths and isinstance(one.value, str))
+        found.update(dict.fromkeys(_named(replace(config, refers_to=files), contexts, called)))
+    return [index for index in found if contexts[index] not in members]
 
 
 def _lying_beside(

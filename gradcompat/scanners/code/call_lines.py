@@ -26,8 +26,8 @@ from gradcompat.terms.calls import Call, ConfigItem, Ending, OptionValue, Unread
 
 # `all_exhausted_without_replacement`, `16-mixed`, `facebook/esm2_t6_8M_UR50D`; what is longer or has spaces is a text.
 _WORD = lazy_pattern(r"[^\s'\"\\]{1,80}")
-# What an argument is called that nobody is to see the value of.
-SECRET = lazy_pattern(r"token|secret|passw|key|auth|credential", re.IGNORECASE)
+# What an argument is called that nobody is to see the value of; tokens of a text are no secret.
+SECRET = lazy_pattern(r"token(?!i[sz]|s|_)|secret|passw|key|auth|credential", re.IGNORECASE)
 _FLAG = lazy_pattern(r"\w{1,60}", re.ASCII)
 _MOST = 12  # values of a list or a mapping
 _MOST_NUMBERS = 1000

@@ -159,7 +159,7 @@ def shuffled(found: Findings) -> None:
     """Loaders of torch in a loop of the program's own take the samples in their order, if none is told to shuffle."""
     if not found.is_driven_by("torch", "accelerate") or {"shuffle", "sampler"} & found.mentioned:
         return
-    if any(one.key in ("data.streaming", "data.shuffle") for one in found.settings):
+    if any(one.key == "data.shuffle" or (one.key == "data.streaming" and one.value) for one in found.settings):
         return
     calls = [_unpacked(found, call) for call in found.called if _LOADERS.issuperset(call.names)]
     if calls and all(map(_keeps_order, calls)):
