@@ -312,3 +312,20 @@ def test_a_key_is_one_of_two() -> None:
     said = {one.key: one.value for one in python_code.scan(Document("train.py", program)).settings}
     assert (said["deepspeed.zero_stage"], said["deepspeed.gradient_clipping"]) == (2, 1.0)
     assert said["precision.mode"] is None
+
+
+@pytest.mark.parametrize(
+    ("program", "line"),
+    [
+        ("make = partial(TrainingArguments, 'out', gradient_accumulation_steps=8)\nmake(bf16=True)\n", 3),
+        ("make = partial(TrainingArguments, 'out')\nmake(gradient_accumulation_steps=8)\n", 4),
+        (
+            "make = partial(TrainingArguments, 'out', gradient_accumulation_steps=1)\n"
+            "make(gradient_accumulation_steps=8)\n",
+            4,
+        ),
+    ],
+)
+def test_what_a_function_was_given_before_it_is_called_is_an_argument(program: str, line: int) -> None:
+    value, at, _ = steps("from functools import partial\n" + program)
+    assert (value, at) == (8, line)
