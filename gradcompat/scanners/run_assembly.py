@@ -584,10 +584,20 @@ def _with_options(members: list[Context]) -> list[Context]:
                 elsewhere = told_by_all if giving else stated.key in configured
                 index = settings.index(stated)
                 settings[index : index + 1] = [] if elsewhere else own
-        settings = _taken(settings, member, launches)
+        settings = _taken(settings, member, _with_keys(launches, keyed))
         settings += [*parsed_calls(member.parsers, launches, keyed), *calls_of_tools(member, keyed)]
         found.append(replace(member, settings=tuple(settings), defaults=(), branches=(), optional=unused))
     return [_without_class(member) if headed and member.kind == _LAUNCH else member for member in found]
+
+
+def _with_keys(
+    launches: Sequence[Sequence[LaunchOption] | None], configs: Sequence[Context]
+) -> list[Sequence[LaunchOption] | None]:
+    """The options of each launch, which override the config of arguments of the run; unknown where it has several."""
+    if not configs:
+        return list(launches)
+    keys = configs[0].keys if len(configs) == 1 else None
+    return [None if keys is None or options is None else (*keys, *options) for options in launches or ((),)]
 
 
 def _of_key(member: Context, key: str) -> list[Setting]:

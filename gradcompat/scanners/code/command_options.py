@@ -33,6 +33,9 @@ _EVALUATES = OptionTest(
     ),
 )
 _PARSES_ARGUMENTS = lazy_pattern(r"\b(?:HfArgumentParser|TrlParser|H4ArgumentParser|parse_args_into_dataclasses)\b")
+# TRL's dataclass of how a model is loaded, and its fields that programs ask for themselves, off by default.
+_OF_MODELS = lazy_pattern(r"trl\.(?:\w+\.)*ModelConfig")
+_SWITCHES_OF_MODELS = ("use_peft", "load_in_4bit", "load_in_8bit")
 _BY_LAUNCHERS = frozenset({"local_rank"})  # options that torch's and DeepSpeed's launchers add to a command
 
 
@@ -150,6 +153,9 @@ def _fields_of_classes(found: Findings, step: Step, call: ast.Call, *, of_traine
     """The fields of the dataclasses that a parser takes and that are the arguments of a trainer, or are not."""
     for node in _given_classes(call):
         defined = found.names.definition(node, step.scope)
+        named = (*found.names.resolve(node, step.scope), *found.names.bases(node, step.scope))
+        if not of_trainer and any(map(_OF_MODELS.fullmatch, named)):
+            yield from (Option(name, (name,), False, node, switched=True) for name in _SWITCHES_OF_MODELS)
         trains = any(known(base) is not None for base in found.names.bases(node, step.scope))
         if defined is None or trains is not of_trainer or not isinstance(defined[1], ast.ClassDef):
             continue
