@@ -61,7 +61,7 @@ from gradcompat.scanners.code.findings import Called, Findings
 from gradcompat.scanners.code.models import is_model, loaded, named
 from gradcompat.scanners.code.names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code.optimizer_calls import read_optimizer
-from gradcompat.scanners.code.option_defaults import is_option, named_option
+from gradcompat.scanners.code.option_defaults import option_behind
 from gradcompat.scanners.code.own_loops import TRAINERS, is_method_of
 from gradcompat.scanners.code.padding_tokens import special_tokens
 from gradcompat.scanners.code.syntax import argument_of, last_name
@@ -465,8 +465,7 @@ def _names_model(argument: Argument, found: Findings, step: Step) -> bool:
     given = argument.given
     if isinstance(given, ast.Name) and given.id in found.models:
         return False
-    option = found.options.get(is_option(given, found.names, step.scope) or "")
-    option = option or named_option(given, found.names, step.scope)
+    option = option_behind(given, found.names, step.scope, found.options)
     return isinstance(option.default, str) if option is not None else bool(lookup(given, found.names, step.scope))
 
 

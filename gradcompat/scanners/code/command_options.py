@@ -14,7 +14,7 @@ from gradcompat.scanners.code.dataclass_parsers import PARSERS
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_branches import Switch, switches
-from gradcompat.scanners.code.option_defaults import CLIS, Option, fields, is_option, named_option, option_of
+from gradcompat.scanners.code.option_defaults import CLIS, Option, fields, option_behind, option_of
 from gradcompat.scanners.code.regions import end, start
 from gradcompat.scanners.code.syntax import last_name, nodes_in
 from gradcompat.scanners.code.walk import Step
@@ -123,10 +123,8 @@ def read_switches(found: Findings, steps: Sequence[Step]) -> None:
         return
 
     def option(scope: Scope, node: ast.expr) -> Option | None:
-        if not isinstance(node, ast.Name):
-            name = is_option(node, names, scope) or ""
-            return None if name in _BY_LAUNCHERS else found.options.get(name)
-        return named_option(node, names, scope)
+        known_option = option_behind(node, names, scope, found.options)
+        return None if known_option is not None and known_option.name in _BY_LAUNCHERS else known_option
 
     tests = ((step.node, step.scope) for step in steps if isinstance(step.node, (ast.If, ast.IfExp)))
     found.switched += switches(tests, names, option)

@@ -18,7 +18,7 @@ from gradcompat.scanners.code.detectors.ungraded_calls import KERNELS, is_ungrad
 from gradcompat.scanners.code.fallbacks import FUNCTIONS, has_fallback
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_branches import DECIDED, Block, Switch, asked, blocks, switched_by, test_of
-from gradcompat.scanners.code.option_defaults import Option, is_option, named_option, variable_option
+from gradcompat.scanners.code.option_defaults import Option, is_option, named_option, option_behind, variable_option
 from gradcompat.scanners.code.regions import ALWAYS, Ways, either, ways_to
 from gradcompat.scanners.code.version_questions import regions
 from gradcompat.scanners.code.walk import Step, taken
@@ -280,9 +280,7 @@ class Findings:
             self.blocks = blocks(self.names.module.node)
 
         def option(node: ast.expr) -> Option | None:
-            name = is_option(node, self.names, step.scope) or ""
-            of_parser = self.options.get(name) or self.switches.get(name)
-            return of_parser or named_option(node, self.names, step.scope)
+            return option_behind(node, self.names, step.scope, self.options, self.switches)
 
         def read(test: ast.expr) -> OptionTest | None:
             decided = taken(test, step.scope, self.names)
