@@ -36,6 +36,8 @@ MAX_MODULES = 100  # of one program
 _STAR = 10
 # Steps in which the programs of one root follow the modules that they share.
 FOLLOWED = 25_000
+# Lines of modules that are read once more for what a program of the same root hands to them.
+HANDED = 12_000
 _CHARACTERS_EACH = 12  # of a module that is read, for one more
 _TOO_OFTEN = "is part of this project, whose programs import one another too often: what it uses is not seen here"
 _MAX_PARTS = 20  # of a dotted name
@@ -139,6 +141,7 @@ class Project:
         self.root = root
         self.shown = shown
         self.following = Budget(FOLLOWED)
+        self.handing = Budget(HANDED)
         self._modules: dict[str, Module | SourceError] = {}
         self._places: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._packages: dict[str, tuple[str, ...]] = {}

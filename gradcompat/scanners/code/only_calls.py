@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from gradcompat.budget import Budget
 from gradcompat.scanners.code.local_modules import Module, Spoken
 from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.syntax import nodes_in
@@ -42,7 +43,9 @@ class _Use(NamedTuple):
     statement: ast.stmt
 
 
-def views(program: ast.Module, names: Names, modules: Sequence[Module], kept: Sequence[Sequence[ast.stmt]]) -> Views:
+def views(
+    program: ast.Module, names: Names, modules: Sequence[Module], kept: Sequence[Sequence[ast.stmt]], lines: Budget
+) -> Views:
     """What a program hands to its modules.
 
     Args:
@@ -50,6 +53,7 @@ def views(program: ast.Module, names: Names, modules: Sequence[Module], kept: Se
         names: its names.
         modules: those that it imports.
         kept: the statements of each that it runs.
+        lines: those that may be read once more for this program alone.
     """
     owners = {
         one: module for module, reached in zip(modules, kept, strict=True) for one in _definitions(module, reached)
@@ -60,10 +64,11 @@ def views(program: ast.Module, names: Names, modules: Sequence[Module], kept: Se
     chains: dict[ast.stmt, tuple[ast.Call, ...] | None] = {}
     for one, use in uses.items():
         chain = _chain(one, uses)
-        if chain is not None:
+        of_program = chain is not None and chain[-1].module is None
+        if chain is not None and (not of_program or lines.take((one.end_lineno or one.lineno) - one.lineno + 1)):
             caller = names if use.module is None else found.get(use.module.file, use.module.names)
             own[owners[one].file][one] = (use.call, caller)
-            chains[one] = None if chain[-1].module is None else tuple(step.call for step in chain)
+            chains[one] = None if of_program else tuple(step.call for step in chain)
     return Views(found, chains)
 
 

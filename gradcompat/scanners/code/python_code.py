@@ -148,7 +148,7 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
             whole = runs and not followed.unread
             without = uncalled(files) if whole else frozenset()
             modules = zip(followed.modules, statements, strict=True)
-            handed = views(called, names, followed.modules, statements) if whole else NOTHING_HANDED
+            handed = views(called, names, followed.modules, statements, project.handing) if whole else NOTHING_HANDED
             parts = [fact for module, reading in modules for fact in _facts(module, reading, without, handed)]
             facts = read(called, names, place, document, parts, without)
         elif placed is not None:

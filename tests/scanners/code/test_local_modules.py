@@ -14,6 +14,7 @@ from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
+from gradcompat.scanners.code import local_modules
 from gradcompat.scanners.code.local_modules import Links, Project, follow, project_of
 from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.python_code import scan
@@ -566,3 +567,15 @@ def test_each_program_hands_a_module_its_own_values(tmp_path: Path) -> None:
         values.append(told(scan(document))[STEPS])
     assert values == [[("build.py", 3, 8)], [("build.py", 3, 2)], [("build.py", 3, 8)]]
     assert told(one)[STEPS] == values[0]
+
+
+def test_what_many_programs_hand_to_a_module_comes_to_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_modules, "HANDED", 3)
+    module = "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n"
+    program = "from build import make\nfrom transformers import Trainer\nTrainer(model, make(8)).train()\n"
+    for name, text in {"one.py": program, "two.py": program, "build.py": MAKES + module}.items():
+        (tmp_path / name).write_text(text)
+    shared: dict[str, object] = {}
+    documents = (read_document(tmp_path / name, name, root_of_folder(tmp_path, ".")) for name in ("one.py", "two.py"))
+    values = [told(scan(replace(document, shared=shared)))[STEPS][0][2] for document in documents]
+    assert values == [8, None]
