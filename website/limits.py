@@ -70,6 +70,11 @@ LIMITS = (
         "steps, and one more for every 12 characters, in which programs follow modules that they share",
         "what the last programs import of the project is unknown",
     ),
+    Limit(
+        "scanners.code.local_modules:HANDED",
+        "lines of modules that are read once more for what a program hands to their functions",
+        "parameters of what the last programs import are unknown",
+    ),
     Limit("scanners.configs.hydra_defaults:MOST_FILES", "files of one Hydra config", _UNREAD),
     Limit("scanners.configs.hydra_defaults:MOST_CHOICES", "choices in the lists of one Hydra config", _UNREAD),
     Limit("scanners.configs.hydra_merge:MOST_NODES", "values that are merged for one Hydra config", _UNREAD),

@@ -218,6 +218,7 @@ class ConfigLookup:
         stated: the settings as the program makes them, without a value.
         loads: the value names the model that is loaded.
         task: for which, empty for none; None where that is not said.
+        file: the value names a file that the tool reads.
     """
 
     path: tuple[str, ...]
@@ -226,6 +227,7 @@ class ConfigLookup:
     stated: tuple[Setting, ...] = ()
     loads: bool = False
     task: str | None = None
+    file: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -185,6 +185,7 @@ def assemble(contexts: Sequence[Context], *, together: bool = False, budget: Bud
             or (index not in inner and (not instead or contexts[index].composed is None or index in instead))
         ]
         members[run] += _made_by(members[run], contexts, made)
+        members[run] += _named_in_configs([contexts[index] for index in members[run]], contexts, called)
         used.update(members[run])
     loose = [index for index, context in enumerate(contexts) if index not in used]
     if together or len(runs) == 1:
@@ -261,6 +262,18 @@ def _made_by(members: Sequence[int], contexts: Sequence[Context], made: Mapping[
     imported = {module for index in members for module in contexts[index].modules}
     found = dict.fromkeys(one for index in members for one in made.get(index, ()))
     return [one for one in found if one not in members and contexts[one].source not in imported]
+
+
+def _named_in_configs(
+    members: Sequence[Context], contexts: Sequence[Context], called: Mapping[str, Sequence[int]]
+) -> list[int]:
+    """The files that the configs of a run name where a program of it looks for one: ``deepspeed=cfg["deepspeed"]``."""
+    paths = {lookup.path for member in members for lookup in member.lookups if lookup.file}
+    found: dict[int, None] = {}
+    for config in members if paths else ():
+        files = tuple(one.value for one in config.values if one.path in paths and isinstance(one.value, str))
+        found.update(dict.fromkeys(_named(replace(config, refers_to=files), contexts, called)))
+    return [index for index in found if contexts[index] not in members]
 
 
 def _lying_beside(
@@ -579,10 +592,20 @@ def _with_options(members: list[Context]) -> list[Context]:
                 elsewhere = told_by_all if giving else stated.key in configured
                 index = settings.index(stated)
                 settings[index : index + 1] = [] if elsewhere else own
-        settings = _taken(settings, member, launches)
+        settings = _taken(settings, member, _with_keys(launches, keyed))
         settings += [*parsed_calls(member.parsers, launches, keyed), *calls_of_tools(member, keyed)]
         found.append(replace(member, settings=tuple(settings), defaults=(), branches=(), optional=unused))
     return [_without_class(member) if headed and member.kind == _LAUNCH else member for member in found]
+
+
+def _with_keys(
+    launches: Sequence[Sequence[LaunchOption] | None], configs: Sequence[Context]
+) -> list[Sequence[LaunchOption] | None]:
+    """The options of each launch, which override the config of arguments of the run; unknown where it has several."""
+    if not configs:
+        return list(launches)
+    keys = configs[0].keys if len(configs) == 1 else None
+    return [None if keys is None or options is None else (*keys, *options) for options in launches or ((),)]
 
 
 def _of_key(member: Context, key: str) -> list[Setting]:

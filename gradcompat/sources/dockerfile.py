@@ -46,6 +46,8 @@ _HEREDOC = lazy_pattern(r"<<(-?)(['\"]?)([A-Za-z_][\w.-]*)\2")
 _RUN_OPTION = lazy_pattern(r"--[a-z]+(?:=\S*)?\s+")
 _COPY_FROM = lazy_pattern(r"--from=(\S+)")
 # What is copied from another stage as a whole environment, not as a file or two.
+_REQUIREMENTS = lazy_pattern(r"\.(?:txt|in)$")
+_RENAMED = 2  # a file and what it is called in the image
 _ENVIRONMENT_PATH = lazy_pattern(
     r"(?:venv|virtualenv|site-packages|dist-packages|conda|mamba|\.local)(?:/|$)|^(?:/|/usr|/usr/local|/usr/local/lib|/opt|/app)/?$"
 )
@@ -113,6 +115,9 @@ class _Files:
         copied = self.copied.get(os.path.basename(name))
         if os.path.isabs(name):
             name = copied if copied is not None else self._below(name)
+        if os.path.isabs(name):
+            reason = "is a file of the image, and nothing here says what is in it"
+            return (), (Skipped(what=quoted_reference(name), reason=reason, location=location),)
         name = name.removeprefix("./")
         if name in stage.requirements:
             return (), ()
@@ -387,6 +392,8 @@ def _copy(instruction: _Instruction, stages: list[_Stage], files: _Files) -> Non
         for path in paths[:-1]:
             files.copied[os.path.basename(path.rstrip("/"))] = path
             target = paths[-1].rstrip("/") + "/"
+            if _REQUIREMENTS.search(paths[-1]) and len(paths) == _RENAMED:
+                files.copied[os.path.basename(paths[-1])] = path
             if os.path.isabs(target) and target != "/" and not os.path.isabs(path):
                 files.folders[target] = path
             elif not os.path.isabs(target):

@@ -27,9 +27,9 @@ def read(document: Document) -> Environment:
     """Read the block of a script.
 
     Raises:
-        Malformed: if there is no block, one without an end, two of them, or one that is not TOML.
+        Malformed: if there is no block, two of them, or one that is not TOML.
     """
-    first, text = _block(document)
+    first, text, is_closed = _block(document)
     try:
         content = parse(text, document.path)
     except Malformed as error:
@@ -38,7 +38,7 @@ def read(document: Document) -> Environment:
     declared = Declared(content, TomlPlaces(text, document.path), text.split("\n"))
     asked_for = from_uv_sources(declared, [*declared.requirements("dependencies"), *uv_additions(declared)])
     packages: list[Package] = []
-    skipped: list[Skipped] = []
+    skipped: list[Skipped] = [] if is_closed else [_unclosed(document, first - 1)]
     for result in overridden(asked_for, list(uv_overrides(declared))):
         if isinstance(result, Package):
             packages.append(_in_file(result, first))
@@ -48,8 +48,17 @@ def read(document: Document) -> Environment:
     return Environment(source=document.path, kind="script", packages=joint, closed=False, skipped=(*skipped, *notes))
 
 
-def _block(document: Document) -> tuple[int, str]:
-    """The line that the content of the block starts at, and the content without the signs of a comment."""
+def _unclosed(document: Document, line: int) -> Skipped:
+    reason = f"the `{_START}` block does not end with `{_END}`: it is read to the end of the comment"
+    place = Location(path=document.path, line=line)
+    return Skipped(what=document.path, reason=reason, gap=False, location=place)
+
+
+def _block(document: Document) -> tuple[int, str, bool]:
+    """The line that the content of the block starts at, the content without the signs of a comment, and if it ends.
+
+    One that does not end is read as far as the comment goes.
+    """
     lines = [line.removesuffix("\r") for line in document.text.split("\n")]
     starts = [number for number, line in enumerate(lines, start=1) if line == _START]
     if not starts:
@@ -60,12 +69,11 @@ def _block(document: Document) -> tuple[int, str]:
         last += 1
     # "Precedence for an ending line # /// is given when the next line is not a valid embedded content line".
     ends = [number for number in range(first, last) if lines[number] == _END]
-    if not ends:
-        raise Malformed(f"the `{_START}` block does not end with `{_END}`", path=document.path, line=first)
-    another = next((number for number in starts if number > ends[-1]), None)
+    end = ends[-1] if ends else last
+    another = next((number for number in starts if number > end), None)
     if another is not None:  # "there may not be multiple blocks of the same type"
         raise Malformed(f"has more than one `{_START}` block", path=document.path, line=another)
-    return first + 1, "".join(f"{line[2:]}\n" for line in lines[first : ends[-1]])
+    return first + 1, "".join(f"{line[2:]}\n" for line in lines[first:end]), bool(ends)
 
 
 def _in_file(result: _R, first: int) -> _R:

@@ -199,11 +199,20 @@ def test_requirements_that_were_copied(tmp_path: Path) -> None:
     )
     outside = f"leads outside `{tmp_path.name}`; name it on the command line to read it"
     assert [(skipped.what, skipped.reason, skipped.gap) for skipped in environment.skipped[1:]] == [
-        ("/etc/passwd", outside, True),
+        ("/etc/passwd", "is a file of the image, and nothing here says what is in it", True),
         ("../x.txt", outside, True),
         ("pyproject.toml", "is a file by itself", False),
         ("a requirement", "a project in a folder: neither its name nor its version stand here", False),
     ]
+
+
+def test_requirements_that_are_copied_by_another_name(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("torch==2.5.1\n")
+    text = "FROM ubuntu\nCOPY train.txt /tmp/requirements.txt\nRUN pip install -r /tmp/requirements.txt\n"
+    (tmp_path / "Dockerfile").write_text(text)
+    environment = read(read_document(tmp_path / "Dockerfile", "Dockerfile"))
+    assert [(one.name, one.location and one.location.path) for one in environment.packages] == [("torch", "train.txt")]
+    assert not [one for one in environment.skipped if one.gap]
 
 
 def test_what_is_no_dockerfile() -> None:

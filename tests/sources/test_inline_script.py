@@ -73,8 +73,6 @@ def test_a_block_without_dependencies() -> None:
     [
         ("", "`a.py`: has no `# /// script` block"),
         ("import torch\n  # /// script\n", "`a.py`: has no `# /// script` block"),
-        ("import torch\n# /// script\n# a = 1\n", "`a.py:2`: the `# /// script` block does not end with `# ///`"),
-        ("# /// script\n\n# ///\n", "`a.py:1`: the `# /// script` block does not end with `# ///`"),
         ("# /// script\n# ///\n\n# /// script\n# ///\n", "`a.py:4`: has more than one `# /// script` block"),
         (
             "\n# /// script\n#\n# dependencies\n# ///\n",
@@ -87,3 +85,19 @@ def test_malformed(content: str, message: str) -> None:
     with pytest.raises(Malformed) as caught:
         read(Document("a.py", content))
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "line"),
+    [
+        ("# /// script\n# dependencies = ['torch==2.1.0']\nimport torch\n", ["torch"], 1),
+        ("import torch\n# /// script\n# dependencies = ['torch==2.1.0']", ["torch"], 2),
+        ("# /// script\n\n# ///\n", [], 1),
+    ],
+)
+def test_a_block_that_does_not_end_is_read_to_the_end_of_the_comment(text: str, names: list[str], line: int) -> None:
+    environment = read(Document("a.py", text))
+    assert [package.name for package in environment.packages] == names
+    (note,) = environment.skipped
+    assert (note.gap, note.location and note.location.line) == (False, line)
+    assert note.reason.startswith("the `# /// script` block does not end with `# ///`")

@@ -148,6 +148,20 @@ def pairs(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> list[Pa
     return list({pair.key: pair for pair in found}.values())
 
 
+def completed(call: ast.Call, names: Names, scope: Scope) -> ast.Call:
+    """``make(lr=1e-4)`` below ``make = functools.partial(TrainingArguments, "out")`` as the call that it makes."""
+    bound = names.bound_once(call.func.id, scope) if isinstance(call.func, ast.Name) else None
+    match bound:
+        case (ast.Call(func=function, args=[called, *before], keywords=words), within) if names.resolve(
+            function, within
+        ) == ("functools.partial",):
+            again = {word.arg for word in call.keywords}
+            kept = [word for word in words if word.arg is None or word.arg not in again]
+            made = ast.Call(func=called, args=[*before, *call.args], keywords=[*kept, *call.keywords])
+            return ast.copy_location(made, call)
+    return call
+
+
 def unpacked(call: ast.Call, names: Names, scope: Scope) -> ast.Call:
     """A call with the keys of each mapping that it unpacks in the place of this, where they can be read."""
     if all(word.arg is not None for word in call.keywords):

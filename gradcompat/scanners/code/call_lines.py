@@ -20,14 +20,14 @@ from gradcompat.scanners.code.configuration_objects import may_be_set
 from gradcompat.scanners.code.file_endings import file_ending
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.object_history import is_left_none
-from gradcompat.scanners.code.option_defaults import Option, is_option, named_option
+from gradcompat.scanners.code.option_defaults import Option, option_behind
 from gradcompat.startup.lazy_patterns import lazy_pattern
 from gradcompat.terms.calls import Call, ConfigItem, Ending, OptionValue, Unread, Value
 
 # `all_exhausted_without_replacement`, `16-mixed`, `facebook/esm2_t6_8M_UR50D`; what is longer or has spaces is a text.
 _WORD = lazy_pattern(r"[^\s'\"\\]{1,80}")
-# What an argument is called that nobody is to see the value of.
-SECRET = lazy_pattern(r"token|secret|passw|key|auth|credential", re.IGNORECASE)
+# What an argument is called that nobody is to see the value of; tokens of a text are no secret.
+SECRET = lazy_pattern(r"token(?!i[sz]|s|_)|secret|passw|key|auth|credential", re.IGNORECASE)
 _FLAG = lazy_pattern(r"\w{1,60}", re.ASCII)
 _MOST = 12  # values of a list or a mapping
 _MOST_NUMBERS = 1000
@@ -124,10 +124,9 @@ class _Given:
 
     def _option(self, node: ast.expr) -> OptionValue | None:
         """An option, by whatever name."""
-        option = named_option(node, self._names, self._scope)
+        option = option_behind(node, self._names, self._scope, self._options)
         if option is not None and option.assigned:
             return None  # by a file, too, which is not read
-        option = option or self._options.get(is_option(node, self._names, self._scope) or "")
         known = option is not None and (option.default is UNKNOWN or _is_simple(option.default))
         if option is None or not known or any(map(SECRET.search, option.flags)):
             return None

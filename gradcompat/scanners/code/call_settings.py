@@ -25,13 +25,14 @@ from gradcompat.scanners.code.calls import (
     KNOWN_METHODS,
     KNOWN_OF_TYPE,
     PADDING,
+    PROCESSING,
     PROCESSORS,
     RESUMING,
-    TRAINING,
     known,
+    tool_of_method,
 )
 from gradcompat.scanners.code.command_options import read_parsed_classes
-from gradcompat.scanners.code.config_lookups import loaded_file, lookup
+from gradcompat.scanners.code.config_lookups import is_config, loaded_file, lookup
 from gradcompat.scanners.code.dataclass_parsers import PARSERS, dataclass_parser, fills_own_alone, parsed_input
 from gradcompat.scanners.code.detectors.adapted_parts import adapts_part
 from gradcompat.scanners.code.detectors.averaged_losses import LOSS, is_averaged, is_counted
@@ -61,7 +62,7 @@ from gradcompat.scanners.code.findings import Called, Findings
 from gradcompat.scanners.code.models import is_model, loaded, named
 from gradcompat.scanners.code.names import UNKNOWN, Imported, Names, Scope
 from gradcompat.scanners.code.optimizer_calls import read_optimizer
-from gradcompat.scanners.code.option_defaults import is_option, named_option
+from gradcompat.scanners.code.option_defaults import option_behind
 from gradcompat.scanners.code.own_loops import TRAINERS, is_method_of
 from gradcompat.scanners.code.padding_tokens import padded_on_loading, special_tokens
 from gradcompat.scanners.code.syntax import argument_of, last_name
@@ -191,7 +192,7 @@ def _function(found: Findings, step: Step, call: ast.Call, name: str) -> None:
     elif last == "from_pretrained" and (head in PROCESSORS or head.endswith(("Tokenizer", "TokenizerFast"))):
         if head in PROCESSORS:
             found.masking.append(found.place(call))
-        found.feed(step, PADDING, found.arguments(step, call))
+        found.feed(step, PADDING, found.arguments(step, call), PROCESSING)
     elif name == "hydra.main":
         _composes(found, step, found.arguments(step, call, ("config_path", "config_name")))
     elif head.startswith("peft.Peft") and last == "from_pretrained" and head.rpartition(".")[2] != "PeftConfig":
@@ -276,7 +277,7 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         for argument in arguments:
             if argument.name == "model" and (isinstance(argument.value, str) or _names_model(argument, found, step)):
                 named(found, step, argument, None)  # TRL's trainers load it themselves
-    _refer(found, arguments)
+    _refer(found, step, name, arguments)
     if one.trains:
         third = call.args[2] if last in _COLLATOR_THIRD and len(call.args) > 2 else None
         collator = next((argument.given for argument in arguments if argument.name == "data_collator"), third)
@@ -422,7 +423,7 @@ def _method(found: Findings, step: Step, call: ast.Call, called: ast.Attribute) 
         given_to = found.arguments(step, call, one.positional)
         if method == "train":
             given_to = [argument for argument in given_to if not _handed_on(argument, found, step)]
-        found.feed(step, one, given_to, TRAINING if one is KNOWN_OF_TYPE["train"] else "")
+        found.feed(step, one, given_to, tool_of_method(method, one))
         for key, value in one.states.items():
             found.state(step, key, value)
             if method in RESUMING and isinstance(step.function.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -469,8 +470,7 @@ def _names_model(argument: Argument, found: Findings, step: Step) -> bool:
     given = argument.given
     if isinstance(given, ast.Name) and given.id in found.models:
         return False
-    option = found.options.get(is_option(given, found.names, step.scope) or "")
-    option = option or named_option(given, found.names, step.scope)
+    option = option_behind(given, found.names, step.scope, found.options)
     return isinstance(option.default, str) if option is not None else bool(lookup(given, found.names, step.scope))
 
 
@@ -484,11 +484,16 @@ def _handed_on(argument: Argument, found: Findings, step: Step) -> bool:
     return given.attr == argument.name and given.attr not in found.options
 
 
-def _refer(found: Findings, arguments: list[Argument]) -> None:
+def _refer(found: Findings, step: Step, tool: str, arguments: list[Argument]) -> None:
+    """The files that arguments name: ``deepspeed="ds.json"``, or what a config has there, ``deepspeed=cfg["ds"]``."""
     for one in arguments:
-        path = one.value
-        if one.name in _CONFIGS and isinstance(path, str) and path.lower().endswith((".json", ".yaml", ".yml")):
-            found.refers_to.append(path)
+        if one.name not in _CONFIGS:
+            continue
+        if isinstance(one.value, str) and is_config(one.value):
+            found.refers_to.append(one.value)
+        keys = lookup(one.given, found.names, step.scope) if one.value is UNKNOWN else None
+        if keys:
+            found.lookups.append(ConfigLookup(path=keys, tool=tool, argument=one.name, file=True))
 
 
 def _composes(found: Findings, step: Step, arguments: list[Argument]) -> None:

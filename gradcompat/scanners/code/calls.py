@@ -623,16 +623,24 @@ OWN_LOOP = Known(
 )
 # What a config or an option gives them their numbers as: no function has such a name.
 LOOP, LOADERS = "own loop", "loaders of a loop"
-# The same for what loads a model, for what an optimizer is made with, and for what a trainer goes on from.
-MODELS, OPTIMIZERS, TRAINING = "model loading", "optimizer making", "trainer's method"
+# The same for what loads a model or a processor, for what an optimizer is made with, and for methods.
+MODELS, OPTIMIZERS, PROCESSING = "model loading", "optimizer making", "processor loading"
+_METHOD = "method "
 KNOWN[LOOP] = (OWN_LOOP,)
 _UNNAMED = {
     LOADERS: LOADER,
     MODELS: Known(frozenset(), LOADING),
     OPTIMIZERS: OPTIMIZER_ARGUMENTS,
-    TRAINING: KNOWN_OF_TYPE["train"],
+    PROCESSING: PADDING,
+    **{f"{_METHOD}{name}": one for name, one in (KNOWN_METHODS | KNOWN_OF_TYPE).items() if one.feeds},
 }
 KNOWN.update({name: (one,) for name, one in _UNNAMED.items()})
+
+
+def tool_of_method(name: str, one: Known) -> str:
+    """What a config or an option gives the arguments of a method to; empty for one that says nothing by them."""
+    tool = f"{_METHOD}{name}"
+    return tool if _UNNAMED.get(tool) is one else ""
 
 
 def known(name: str) -> Known | None:

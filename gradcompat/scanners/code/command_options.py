@@ -14,7 +14,7 @@ from gradcompat.scanners.code.dataclass_parsers import PARSERS
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_branches import Switch, switches
-from gradcompat.scanners.code.option_defaults import CLIS, Option, fields, is_option, named_option, option_of
+from gradcompat.scanners.code.option_defaults import CLIS, Option, fields, option_behind, option_of
 from gradcompat.scanners.code.regions import end, start
 from gradcompat.scanners.code.syntax import last_name, nodes_in
 from gradcompat.scanners.code.walk import Step
@@ -33,6 +33,9 @@ _EVALUATES = OptionTest(
     ),
 )
 _PARSES_ARGUMENTS = lazy_pattern(r"\b(?:HfArgumentParser|TrlParser|H4ArgumentParser|parse_args_into_dataclasses)\b")
+# TRL's dataclass of how a model is loaded, and its fields that programs ask for themselves, off by default.
+_OF_MODELS = lazy_pattern(r"trl\.(?:\w+\.)*ModelConfig")
+_SWITCHES_OF_MODELS = ("use_peft", "load_in_4bit", "load_in_8bit")
 _BY_LAUNCHERS = frozenset({"local_rank"})  # options that torch's and DeepSpeed's launchers add to a command
 
 
@@ -120,10 +123,8 @@ def read_switches(found: Findings, steps: Sequence[Step]) -> None:
         return
 
     def option(scope: Scope, node: ast.expr) -> Option | None:
-        if not isinstance(node, ast.Name):
-            name = is_option(node, names, scope) or ""
-            return None if name in _BY_LAUNCHERS else found.options.get(name)
-        return named_option(node, names, scope)
+        known_option = option_behind(node, names, scope, found.options)
+        return None if known_option is not None and known_option.name in _BY_LAUNCHERS else known_option
 
     tests = ((step.node, step.scope) for step in steps if isinstance(step.node, (ast.If, ast.IfExp)))
     found.switched += switches(tests, names, option)
@@ -150,6 +151,9 @@ def _fields_of_classes(found: Findings, step: Step, call: ast.Call, *, of_traine
     """The fields of the dataclasses that a parser takes and that are the arguments of a trainer, or are not."""
     for node in _given_classes(call):
         defined = found.names.definition(node, step.scope)
+        named = (*found.names.resolve(node, step.scope), *found.names.bases(node, step.scope))
+        if not of_trainer and any(map(_OF_MODELS.fullmatch, named)):
+            yield from (Option(name, (name,), False, node, switched=True) for name in _SWITCHES_OF_MODELS)
         trains = any(known(base) is not None for base in found.names.bases(node, step.scope))
         if defined is None or trains is not of_trainer or not isinstance(defined[1], ast.ClassDef):
             continue

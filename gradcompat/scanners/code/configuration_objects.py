@@ -2,7 +2,8 @@
 
 ``config["steps"]`` below ``config = {"steps": 8}``, ``CFG.steps``, ``config.steps`` below ``config = Config()``, and
 ``steps`` of ``def train(steps)`` that is called once. What the file may set to something else, by whatever object, is
-not followed, and neither is what another module may give.
+not followed. A function of an imported module is given what the one call gives that a program has of it
+(:mod:`gradcompat.scanners.code.only_calls`).
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _called(node: ast.expr) -> ast.expr:
 def _given(name: str, names: Names, scope: Scope) -> Source | None:
     """What the one call of a function gives for its parameter, or its default."""
     found = names.bindings(name, scope)
-    if found is None or found[0] != [None] or names.is_imported:
+    if found is None or found[0] != [None] or (names.is_imported and not names.only_calls):
         return None
     function, within = found[1].node, found[1].parent
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or within is None:
@@ -101,8 +102,8 @@ def _given(name: str, names: Names, scope: Scope) -> Source | None:
         return _constructed(name, function, within, names)
     if within is not names.module or function.decorator_list or within.names.get(function.name) != [function]:
         return None
-    call = _only_call(function.name, names)
-    return None if call is None else _parameter(name, function.args, call, names, within)
+    call = _only_call(function, names)
+    return None if call is None else _parameter(name, function.args, call[0], names, within, caller=call[1])
 
 
 def _constructed(
@@ -114,17 +115,24 @@ def _constructed(
         return None
     if kind.decorator_list or kind.keywords or names.module.names.get(kind.name) != [kind]:
         return None
-    call = _only_call(kind.name, names)
-    return None if call is None else _parameter(name, constructor.args, call, names, names.module, bound=1)
-
-
-def _only_call(function: str, names: Names) -> ast.Call | None:
-    """The call that a function of the module is used in, if that is its only use."""
-    if names.reads[function] != 1:
+    call = _only_call(kind, names)
+    if call is None:
         return None
-    if function in names.calls_by_name:
-        return names.calls_by_name[function][0]
-    return None if _LAUNCHERS.isdisjoint(names.imports) else _launched(function, names)
+    return _parameter(name, constructor.args, call[0], names, names.module, caller=call[1], bound=1)
+
+
+def _only_call(
+    own: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, names: Names
+) -> tuple[ast.Call, Names] | None:
+    """The call that a function of the module is used in, if that is its only use, and the names that hold there."""
+    if names.is_imported:
+        return names.only_calls.get(own)
+    if names.reads[own.name] != 1:
+        return None
+    if own.name in names.calls_by_name:
+        return names.calls_by_name[own.name][0], names
+    launched = None if _LAUNCHERS.isdisjoint(names.imports) else _launched(own.name, names)
+    return None if launched is None else (launched, names)
 
 
 def _launched(function: str, names: Names) -> ast.Call | None:
@@ -145,7 +153,14 @@ def _launched(function: str, names: Names) -> ast.Call | None:
 
 
 def _parameter(
-    name: str, parameters: ast.arguments, call: ast.Call, names: Names, defined_in: Scope, *, bound: int = 0
+    name: str,
+    parameters: ast.arguments,
+    call: ast.Call,
+    names: Names,
+    defined_in: Scope,
+    *,
+    caller: Names | None = None,
+    bound: int = 0,
 ) -> Source | None:
     """What a call gives for a parameter, or its default.
 
@@ -153,8 +168,9 @@ def _parameter(
         name: the parameter.
         parameters: all of the function's.
         call: a call of the function.
-        names: those of the module that has both.
+        names: those of the module that has the function.
         defined_in: the scope that the function stands in.
+        caller: those of the module that has the call, if it is another one.
         bound: how many of the first parameters no call gives, as ``self``.
     """
     if any(isinstance(one, ast.Starred) for one in call.args) or any(word.arg is None for word in call.keywords):
@@ -162,10 +178,11 @@ def _parameter(
     ordered = [*parameters.posonlyargs, *parameters.args]
     positions = {one.arg: place - bound for place, one in enumerate(ordered)}
     given = next((word.value for word in call.keywords if word.arg == name), None)
+    caller = names if caller is None else caller
     if given is not None:
-        return Source(given, names, names.scope_of(call), f"{name}={{}}")
+        return Source(given, caller, caller.scope_of(call), f"{name}={{}}")
     if 0 <= positions.get(name, -1) < len(call.args):
-        return Source(call.args[positions[name]], names, names.scope_of(call), None)
+        return Source(call.args[positions[name]], caller, caller.scope_of(call), None)
     defaults = defaults_of(parameters)
     return Source(defaults[name], names, defined_in, f"{name}={{}}") if name in defaults else None
 

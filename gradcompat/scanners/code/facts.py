@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from gradcompat.formats.document import Document
 from gradcompat.scanners.code.alike_branches import agreed
-from gradcompat.scanners.code.arguments import Place
+from gradcompat.scanners.code.arguments import Place, completed
 from gradcompat.scanners.code.assignments import (
     assigned,
     defined,
@@ -150,6 +150,12 @@ def _gathered(
     """What stands in a tree, and the tree as a whole."""
     found = Findings(names, place, document, statements=tree.body)
     steps = list(walk(tree, names, without))
+    if "partial" in document.text:
+        called = (
+            (one, completed(one.node, names, one.scope) if isinstance(one.node, ast.Call) else one.node)
+            for one in steps
+        )
+        steps = [one if node is one.node else one._replace(node=node) for one, node in called]
     read_options(found, steps)
     read_switches(found, steps)
     end = end_of_training(steps, names)

@@ -18,7 +18,7 @@ from gradcompat.scanners.code.detectors.ungraded_calls import KERNELS, is_ungrad
 from gradcompat.scanners.code.fallbacks import FUNCTIONS, has_fallback
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_branches import DECIDED, Block, Switch, asked, blocks, switched_by, test_of
-from gradcompat.scanners.code.option_defaults import Option, is_option, named_option, variable_option
+from gradcompat.scanners.code.option_defaults import Option, is_option, named_option, option_behind, variable_option
 from gradcompat.scanners.code.regions import ALWAYS, Ways, either, ways_to
 from gradcompat.scanners.code.version_questions import regions
 from gradcompat.scanners.code.walk import Step, taken
@@ -289,9 +289,7 @@ class Findings:
         """What a condition asks of options of the command line; None if it asks none."""
 
         def option(node: ast.expr) -> Option | None:
-            name = is_option(node, self.names, scope) or ""
-            of_parser = self.options.get(name) or self.switches.get(name)
-            return of_parser or named_option(node, self.names, scope)
+            return option_behind(node, self.names, scope, self.options, self.switches)
 
         decided = taken(condition, scope, self.names)
         return asked(condition, self.names, scope, option) if decided is None else DECIDED[decided]

@@ -12,7 +12,7 @@ from gradcompat.scanners.code.config_lookups import lookup
 from gradcompat.scanners.code.findings import Called, Findings
 from gradcompat.scanners.code.names import UNKNOWN, Names
 from gradcompat.scanners.code.object_history import called_name
-from gradcompat.scanners.code.option_defaults import is_option, named_option
+from gradcompat.scanners.code.option_defaults import option_behind
 from gradcompat.scanners.code.own_loops import read_epochs
 from gradcompat.scanners.code.walk import Step
 
@@ -89,9 +89,8 @@ def _workers_of_one_place(found: Findings, calls: Sequence[ast.Call], *, others:
     if not given or len(given) != others or len({ast.unparse(one) for one in given}) != 1:
         return False
     scope = found.names.scope_of(given[0])
-    asked = is_option(given[0], found.names, scope)
-    known = asked in found.options if asked is not None else named_option(given[0], found.names, scope) is not None
-    if not known and not lookup(given[0], found.names, scope):
+    known = option_behind(given[0], found.names, scope, found.options)
+    if known is None and not lookup(given[0], found.names, scope):
         return False
     step = Step(given[0], scope, scope, branch=False)
     found.feed(step, LOADER, [Argument("num_workers", UNKNOWN, given[0], None, given[0])], LOADERS)
@@ -159,7 +158,7 @@ def shuffled(found: Findings) -> None:
     """Loaders of torch in a loop of the program's own take the samples in their order, if none is told to shuffle."""
     if not found.is_driven_by("torch", "accelerate") or {"shuffle", "sampler"} & found.mentioned:
         return
-    if any(one.key in ("data.streaming", "data.shuffle") for one in found.settings):
+    if any(one.key == "data.shuffle" or (one.key == "data.streaming" and one.value) for one in found.settings):
         return
     calls = [_unpacked(found, call) for call in found.called if _LOADERS.issuperset(call.names)]
     if calls and all(map(_keeps_order, calls)):

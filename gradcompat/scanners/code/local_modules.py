@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -36,6 +36,8 @@ MAX_MODULES = 100  # of one program
 _STAR = 10
 # Steps in which the programs of one root follow the modules that they share.
 FOLLOWED = 25_000
+# Lines of modules that are read once more for what a program of the same root hands to them.
+HANDED = 12_000
 _CHARACTERS_EACH = 12  # of a module that is read, for one more
 _TOO_OFTEN = "is part of this project, whose programs import one another too often: what it uses is not seen here"
 _MAX_PARTS = 20  # of a dotted name
@@ -66,6 +68,19 @@ class Mentioned:
     imported: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The names in a statement.
+
+    Attributes:
+        counts: how often it has each plain name, and each attribute of something that is imported.
+        calls: a call of each that is called.
+    """
+
+    counts: Mapping[str, int]
+    calls: Mapping[str, ast.Call]
+
+
 @dataclass(slots=True)
 class Module:
     """One module of the project.
@@ -75,8 +90,10 @@ class Module:
         document: its text.
         tree: its syntax tree.
         names: its names, which lead on into other modules of the project.
-        facts: what its statements say, without the methods that a program does not call, as far as that was asked.
+        facts: what its statements say, without the methods that a program does not call, and with what calls that lead
+            to it hand on, as far as that was asked.
         mentioned: what the names in its statements lead to, as far as that was asked.
+        spoken: these names themselves, likewise.
         statements: those of its top level that are no imports.
         beside: what is found in it without any of them: what it imports.
         place: where its nodes stand.
@@ -89,8 +106,9 @@ class Module:
     document: Document
     tree: ast.Module
     names: Names
-    facts: dict[tuple[ast.stmt, frozenset[ast.AST]], Findings] = field(default_factory=dict)
+    facts: dict[tuple[ast.stmt, frozenset[ast.AST], tuple[ast.Call, ...]], Findings] = field(default_factory=dict)
     mentioned: dict[ast.stmt, Mentioned] = field(default_factory=dict)
+    spoken: dict[ast.stmt, Spoken] = field(default_factory=dict)
     uses: ModuleUses | None = None
     replaced: tuple[tuple[str, Location], ...] | None = None
     optional: tuple[str, ...] | None = None
@@ -123,6 +141,7 @@ class Project:
         self.root = root
         self.shown = shown
         self.following = Budget(FOLLOWED)
+        self.handing = Budget(HANDED)
         self._modules: dict[str, Module | SourceError] = {}
         self._places: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._packages: dict[str, tuple[str, ...]] = {}

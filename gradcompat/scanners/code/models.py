@@ -11,7 +11,7 @@ from gradcompat.scanners.code.arguments import Argument
 from gradcompat.scanners.code.calls import LOADING, MODELS, OF_CONFIG, Known
 from gradcompat.scanners.code.config_lookups import lookup
 from gradcompat.scanners.code.findings import Findings
-from gradcompat.scanners.code.option_defaults import is_option, named_option, variable_option
+from gradcompat.scanners.code.option_defaults import is_option, option_behind, variable_option
 from gradcompat.scanners.code.walk import Step
 from gradcompat.scanners.configs.model_names import model_settings
 from gradcompat.startup.lazy_patterns import lazy_pattern
@@ -160,9 +160,7 @@ def named(found: Findings, step: Step, argument: Argument, task: str | None, *, 
     place = found.place(argument.node)
     stated = tuple(Setting(key=key, value=None, location=place, spelling=argument.spelling) for key in keys)
     found.settings += stated
-    name = is_option(argument.given, found.names, step.scope) or ""
-    option = found.options.get(name)
-    option = option or named_option(argument.given, found.names, step.scope)
+    option = option_behind(argument.given, found.names, step.scope, found.options)
     option = option or variable_option(argument.given, found.names, step.scope)
     if option is not None:
         default = tuple(model_settings(option.default, place, task=task)) if isinstance(option.default, str) else stated
@@ -181,7 +179,8 @@ def named(found: Findings, step: Step, argument: Argument, task: str | None, *, 
         found.lookups.append(
             ConfigLookup(path=path, tool="", argument=argument.name, stated=stated, loads=True, task=task)
         )
-    elif name and name not in found.changed:  # of a dataclass of another package, or of a parser that stands elsewhere
+    elif (name := is_option(argument.given, found.names, step.scope)) and name not in found.changed:
+        # of a dataclass of another package, or of a parser that stands elsewhere
         given = OptionDefault(
             flags=(name,), tool="", argument=argument.name, stated=stated, default=stated, loads=True, task=task
         )

@@ -192,6 +192,8 @@ class Names:
         self.rewritten = False
         self.commands: dict[ast.AST, Mapping[str, Any]] = {}  # functions whose parameters are options, with these
         self.parses: dict[ast.AST, bool] = {}  # functions, and whether they return what a parser has parsed
+        # The functions and classes of an imported module that its program calls in one place, with this and its names.
+        self.only_calls: Mapping[ast.AST, tuple[ast.Call, Names]] = {}
         self.returns: dict[ast.AST, ast.expr | None] = {}  # functions, and what they return on their only way out
         self.changes: Changes | None = None  # what it sets; None until somebody asks
         self.has: dict[Callable[[str], object], bool] = {}  # what was looked for in its text
@@ -224,6 +226,12 @@ class Names:
                     if isinstance(binding, Imported):
                         found.setdefault(name, set()).add(binding.name)
         return {name: frozenset(fulls) for name, fulls in found.items()}
+
+    @cached_property
+    def renamed(self) -> frozenset[str]:
+        """The last parts of what is imported by another name: ``build`` of ``from models import build as make``."""
+        found = ((name, full.rpartition(".")[2]) for name, fulls in self.imported_as.items() for full in fulls)
+        return frozenset(last for name, last in found if last != name)
 
     @cached_property
     def calls_by_name(self) -> Mapping[str, Sequence[ast.Call]]:
@@ -261,12 +269,23 @@ class Names:
 
     def as_program(self) -> Names:
         """The names of the same file where it is run itself, and its own calls say what parameters are."""
-        own = copy(self)
+        own = self._anew()
         own.is_imported = False
-        own._expressions, own._imports, own._attributes, own._literals = {}, {}, {}, {}
-        own._types, own._types_at = {}, {}
         if own.regions:  # a program is followed to what it calls
             own.regions = None
+        return own
+
+    def handed(self, calls: Mapping[ast.AST, tuple[ast.Call, Names]]) -> Names:
+        """The names of the same module where a program calls some of its functions and classes in one place each."""
+        own = self._anew()
+        own.only_calls = calls
+        return own
+
+    def _anew(self) -> Names:
+        """The same names, of which nothing is found out yet."""
+        own = copy(self)
+        own._expressions, own._imports, own._attributes, own._literals = {}, {}, {}, {}
+        own._types, own._types_at = {}, {}
         return own
 
     # Collecting

@@ -7,7 +7,7 @@ the class derives from transformers' TrainingArguments.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gradcompat.model.context import OptionDefault, variable_flag
@@ -95,6 +95,20 @@ def option_of(call: ast.Call, names: Names, scope: Scope) -> Option | None:
     return Option(name, flags, default, call, switched)
 
 
+def option_behind(node: ast.expr, names: Names, scope: Scope, *options: Mapping[str, Option]) -> Option | None:
+    """The option that gives an expression its value, by the command line's own names or by those of a parser.
+
+    Args:
+        node: the expression.
+        names: those of the module.
+        scope: the names that hold there.
+        options: those of parsers, by the attribute that has their value.
+    """
+    named = named_option(node, names, scope)
+    name = is_option(node, names, scope) if named is None else None
+    return named if name is None else next((known[name] for known in options if name in known), None)
+
+
 def named_option(node: ast.expr, names: Names, scope: Scope) -> Option | None:
     """A name that the command line sets: a parameter of a command, or a name of the module by a configurator.
 
@@ -152,7 +166,8 @@ def _variable(name: str, default: ast.expr, names: Names, scope: Scope) -> Optio
 def is_option(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> str | None:
     """The name of the option that ``args.steps`` reads, if the object is what a parser has parsed.
 
-    A name that is bound once to such an expression reads it as well: ``steps = int(args.steps)``.
+    A name that is bound once to such an expression reads it as well, ``steps = int(args.steps)``, and so does a
+    parameter that gets one.
     """
     if depth >= _DEEPEST:
         return None
@@ -178,7 +193,10 @@ def is_option(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> str
             return is_option(inner, names, scope, depth + 1)
         case ast.Name(id=alias):
             bound = names.bound_once(alias, scope)
-            return None if bound is None else is_option(bound[0], names, bound[1], depth + 1)
+            if bound is not None:
+                return is_option(bound[0], names, bound[1], depth + 1)
+            source = names.source_of(node, scope)  # `train(args.steps)` gives the parameter
+            return None if source is None else is_option(source.node, source.names, source.scope, depth + 1)
     return None
 
 

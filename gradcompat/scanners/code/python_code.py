@@ -32,6 +32,7 @@ from gradcompat.scanners.code.fallbacks import FUNCTIONS, optional_modules
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.local_modules import Followed, Links, Module, Project, follow, project_of
 from gradcompat.scanners.code.names import Names
+from gradcompat.scanners.code.only_calls import NOTHING_HANDED, Views, views
 from gradcompat.scanners.code.program_inference import recomputes_nothing
 from gradcompat.scanners.code.reachability import is_main_guard, reached, without_uncalled
 from gradcompat.scanners.code.regions import ALWAYS
@@ -146,9 +147,11 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
             statements = reached(called, names, file, followed.modules, project)
             files = [(called, names), *((module.tree, module.names) for module in followed.modules)]
             # Of a module that nobody imports here, and in one that was not read, anybody may call them.
-            without = uncalled(files) if runs and not followed.unread else frozenset()
+            whole = runs and not followed.unread
+            without = uncalled(files) if whole else frozenset()
             modules = zip(followed.modules, statements, strict=True)
-            parts = [fact for module, reading in modules for fact in _facts(module, reading, without)]
+            handed = views(called, names, followed.modules, statements, project.handing) if whole else NOTHING_HANDED
+            parts = [fact for module, reading in modules for fact in _facts(module, reading, without, handed)]
             facts = read(called, names, place, document, parts, without)
             if runs and not followed.unread:
                 replaced = settle_resumptions(facts, files, without)
@@ -381,16 +384,22 @@ def _uses(module: Module) -> ModuleUses:
     return module.uses
 
 
-def _facts(module: Module, statements: Sequence[ast.stmt], without: frozenset[ast.AST]) -> list[Findings]:
+def _facts(
+    module: Module, statements: Sequence[ast.stmt], without: frozenset[ast.AST], handed: Views
+) -> list[Findings]:
     """What some statements of a module say, and first what it imports."""
     place = module.place
     found = [module.beside]
     for statement in statements:
         left = without.intersection(statement.body) if isinstance(statement, ast.ClassDef) else frozenset()
-        if (statement, left) not in module.facts:
-            read_part = read_statement(statement, module.names, place, module.document, left)
-            module.facts[statement, left] = read_part
-        found.append(module.facts[statement, left])
+        chain = handed.chains.get(statement, ())
+        names = handed.names[module.file] if chain != () else module.names
+        if chain is None:  # no other program hands it the same
+            found.append(read_statement(statement, names, place, module.document, left))
+            continue
+        if (statement, left, chain) not in module.facts:
+            module.facts[statement, left, chain] = read_statement(statement, names, place, module.document, left)
+        found.append(module.facts[statement, left, chain])
     return found
 
 

@@ -22,6 +22,8 @@ from gradcompat.scanners.code.newer_strings import respelled
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 MAX_CHARACTERS = 512 * 1024
+# Of the nodes of names: what each is in the module that it is imported from.
+_IMPORTED = "imported"
 LEAVES = (ast.Name, ast.Constant, ast.Import, ast.ImportFrom)
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)  # behind one of these nothing of a block is reached
 TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar") if hasattr(ast, name))
@@ -64,7 +66,7 @@ def parse(text: str, path: str) -> ast.Module:
     if deep is not None:
         raise Malformed("nested too deeply", path=path, line=deep)
     try:
-        return _without_types(_parsed(text), text)
+        return _with_imported_names(_without_types(_parsed(text), text))
     except SyntaxError as error:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         raise Malformed(
@@ -169,11 +171,44 @@ def calls_in(
         waiting.extend((child, within) for child in reversed(children(node)))
 
 
+def _with_imported_names(tree: ast.Module) -> ast.Module:
+    """A tree whose names know what they are imported as, where that is another name and they mean nothing else."""
+    renamed: dict[str, str] = {}
+    waiting: list[ast.stmt] = list(tree.body)
+    for statement in waiting:
+        if isinstance(statement, ast.ImportFrom):
+            others = {one.asname: one.name for one in statement.names if one.asname is not None}
+            renamed |= {own: name for own, name in others.items() if own != name}
+        elif isinstance(statement, (ast.If, *TRIES)):
+            waiting += getattr(statement, "body", ())
+    if not renamed:
+        return tree
+    used: list[ast.Name] = []
+    for node in nodes_in(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()) if name in renamed:
+                used.append(node)
+            case (
+                ast.Name(id=name)
+                | ast.arg(arg=name)
+                | ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                renamed.pop(name, None)
+    for node in used:
+        if node.id in renamed:
+            setattr(node, _IMPORTED, renamed[node.id])
+    return tree
+
+
 def last_name(node: ast.AST) -> str:
-    """``prepare`` of ``accelerator.prepare``; empty for what has no name."""
+    """``prepare`` of ``accelerator.prepare``, and of ``ready`` that is imported as that; empty for what has no name."""
     match node:
-        case ast.Attribute(attr=name) | ast.Name(id=name):
+        case ast.Attribute(attr=name):
             return name
+        case ast.Name(id=name):
+            return str(getattr(node, _IMPORTED, name))
     return ""
 
 

@@ -20,6 +20,7 @@ from gradcompat.scanners.code.calls import known
 from gradcompat.scanners.configs import adapter_config, training_arguments
 from gradcompat.scanners.configs.deepspeed import left_to_engine
 from gradcompat.scanners.configs.flat import Config, Entry, run_of, settings_of
+from gradcompat.scanners.configs.lightning_cli import INTERVAL, when
 from gradcompat.scanners.configs.model_names import model_settings
 from gradcompat.scanners.key_mapping import Feed, Feeds
 from gradcompat.startup.lazy_dataclasses import replace
@@ -99,6 +100,7 @@ def settings_of_lookup(context: Context, lookup: ConfigLookup) -> list[Setting] 
     tool = known(lookup.tool)
     if not entries or tool is None:
         return None
+    entries = [replace(one, value=when(one.value)) if one.name == INTERVAL else one for one in entries]
     settings = settings_of(Config(Document(context.source, ""), {}, tuple(entries)), tool.feeds)[0]
     if lookup.tool == "deepspeed.initialize":
         left = left_to_engine({entry.name: entry.value for entry in entries})

@@ -225,7 +225,7 @@ def literal(config: Config, prefix: str) -> Config:
             case "val_check_interval" if values.get("limit_val_batches") in (0, 0.0):
                 continue  # no validation at all
             case "val_check_interval":
-                value = _when(value)
+                value = when(value)
             case "devices":
                 value = _processes(value, values.get("num_nodes"))
                 if values.get("num_nodes") is not None:
@@ -243,10 +243,10 @@ def moment(text: str) -> str:
         return "auto"
     if text.strip() == "1":
         return "auto"
-    return str(_when(int(number) if number.is_integer() and "." not in text else number))
+    return str(when(int(number) if number.is_integer() and "." not in text else number))
 
 
-def _when(value: Any) -> Any:
+def when(value: Any) -> Any:
     """When validation runs: 1.0 is the end of the epoch; a duration may end anywhere."""
     if isinstance(value, int) and not isinstance(value, bool):
         return "inside"

@@ -248,14 +248,14 @@ def test_a_value_of_another_module_counts(tmp_path: Path, module: str, program: 
 
 
 @pytest.mark.parametrize("first", ["train.py", "module.py"])
-def test_a_function_of_a_module_that_others_import_may_be_given_something_else(tmp_path: Path, first: str) -> None:
+def test_a_function_of_a_module_is_given_what_the_program_that_imports_it_gives(tmp_path: Path, first: str) -> None:
     """Its own call is of no account there: it stands where the module is run itself."""
     module = (
         "def train(steps):\n    own = steps\n    " + USE.format("own") + "if __name__ == '__main__':\n    train(8)\n"
     )
     (tmp_path / "module.py").write_text(HEAD + module, "utf-8")
     (tmp_path / "train.py").write_text("from module import train\ntrain(4)\n", "utf-8")
-    expected = {"train.py": [None], "module.py": [8]}
+    expected = {"train.py": [4], "module.py": [8]}
     shared: dict[str, object] = {}
     for name in sorted(expected, key=lambda one: one != first):
         document = replace(read_document(tmp_path / name, name, root_of_folder(tmp_path, ".")), shared=shared)
@@ -312,3 +312,20 @@ def test_a_key_is_one_of_two() -> None:
     said = {one.key: one.value for one in python_code.scan(Document("train.py", program)).settings}
     assert (said["deepspeed.zero_stage"], said["deepspeed.gradient_clipping"]) == (2, 1.0)
     assert said["precision.mode"] is None
+
+
+@pytest.mark.parametrize(
+    ("program", "line"),
+    [
+        ("make = partial(TrainingArguments, 'out', gradient_accumulation_steps=8)\nmake(bf16=True)\n", 3),
+        ("make = partial(TrainingArguments, 'out')\nmake(gradient_accumulation_steps=8)\n", 4),
+        (
+            "make = partial(TrainingArguments, 'out', gradient_accumulation_steps=1)\n"
+            "make(gradient_accumulation_steps=8)\n",
+            4,
+        ),
+    ],
+)
+def test_what_a_function_was_given_before_it_is_called_is_an_argument(program: str, line: int) -> None:
+    value, at, _ = steps("from functools import partial\n" + program)
+    assert (value, at) == (8, line)

@@ -14,6 +14,7 @@ from gradcompat.files.root import root_of_folder
 from gradcompat.formats.document import Document, read_document
 from gradcompat.model.context import Context
 from gradcompat.model.environment import SettingValue
+from gradcompat.scanners.code import local_modules
 from gradcompat.scanners.code.local_modules import Links, Project, follow, project_of
 from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.python_code import scan
@@ -483,3 +484,98 @@ def test_a_function_that_nothing_in_a_program_names_is_not_run(around: str, used
     context = scan(Document("train.py", program))
     symbols = {name for one in context.settings if one.key == "code.symbols" for name in texts(one.value)}
     assert ("pytorch_lightning.Trainer.add_argparse_args" in symbols) is used
+
+
+MAKES = "from transformers import TrainingArguments\n"
+STEPS = "training.gradient_accumulation_steps"
+
+
+@pytest.mark.parametrize(
+    ("program", "module", "value"),
+    [
+        ("make(8)", "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n", 8),
+        ("make(steps=8)", "def make(*, steps):\n    TrainingArguments('out', gradient_accumulation_steps=steps)\n", 8),
+        ("make()", "def make(steps=8):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n", 8),
+        (
+            "make(2 * 4)",
+            "def make(n):\n    inner(n)\n"
+            "def inner(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            8,
+        ),
+        (
+            "make(8)",
+            "class make:\n    def __init__(self, n):\n        self.n = n\n"
+            "    def run(self):\n        TrainingArguments('out', gradient_accumulation_steps=self.n)\n",
+            8,
+        ),
+        (
+            "make({'steps': 8})",
+            "def make(config):\n    TrainingArguments('out', gradient_accumulation_steps=config['steps'])\n",
+            8,
+        ),
+        # Two calls, a second name, a decorator and a function that is handed on leave it open.
+        (
+            "make(8)\nmake(8)",
+            "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            None,
+        ),
+        (
+            "make(8)\nfrom lib.build import make as other\nother(1)",
+            "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            None,
+        ),
+        (
+            "make(8)",
+            "@cached\ndef make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            None,
+        ),
+        (
+            "make(8)\nsweep(make)",
+            "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            None,
+        ),
+        (
+            "make(8)",
+            "def make(n):\n    inner(n)\n    inner(1)\n"
+            "def inner(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            None,
+        ),
+    ],
+)
+def test_what_the_one_call_gives_is_followed_into_a_module(
+    tmp_path: Path, program: str, module: str, value: SettingValue | None
+) -> None:
+    context = scanned(
+        tmp_path,
+        {
+            "train.py": f"from lib.build import make\n{TRAIN}{program}\nTrainer(model).train()\n",
+            "lib/build.py": MAKES + module,
+        },
+    )
+    assert [one[2] for one in told(context)[STEPS]] == [value]
+
+
+def test_each_program_hands_a_module_its_own_values(tmp_path: Path) -> None:
+    module = "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n"
+    program = "from build import make\nfrom transformers import Trainer\nTrainer(model, make({})).train()\n"
+    files = {"one.py": program.format(8), "two.py": program.format(2), "build.py": MAKES + module}
+    one = scanned(tmp_path, files, "one.py")
+    shared: dict[str, object] = {}
+    values = []
+    for name in ("one.py", "two.py", "one.py"):
+        document = replace(read_document(tmp_path / name, name, root_of_folder(tmp_path, ".")), shared=shared)
+        values.append(told(scan(document))[STEPS])
+    assert values == [[("build.py", 3, 8)], [("build.py", 3, 2)], [("build.py", 3, 8)]]
+    assert told(one)[STEPS] == values[0]
+
+
+def test_what_many_programs_hand_to_a_module_comes_to_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_modules, "HANDED", 3)
+    module = "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n"
+    program = "from build import make\nfrom transformers import Trainer\nTrainer(model, make(8)).train()\n"
+    for name, text in {"one.py": program, "two.py": program, "build.py": MAKES + module}.items():
+        (tmp_path / name).write_text(text)
+    shared: dict[str, object] = {}
+    documents = (read_document(tmp_path / name, name, root_of_folder(tmp_path, ".")) for name in ("one.py", "two.py"))
+    values = [told(scan(replace(document, shared=shared)))[STEPS][0][2] for document in documents]
+    assert values == [8, None]

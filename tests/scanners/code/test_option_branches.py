@@ -7,6 +7,7 @@ import pytest
 from gradcompat.formats.document import Document
 from gradcompat.model.environment import SettingValue
 from gradcompat.scanners.code import python_code
+from gradcompat.scanners.configs import trl
 from gradcompat.scanners.launches import launch_script
 from gradcompat.scanners.run_assembly import join
 
@@ -222,3 +223,38 @@ def test_without_a_launch_the_value_of_the_default_is_presumed() -> None:
     assert [(one.value, one.presumed) for one in run.settings if one.key == "model.attn_implementation"] == [
         ("sdpa", True)
     ]
+
+
+OF_TRL = """\
+from peft import LoraConfig
+from trl import ModelConfig, SFTConfig, SFTTrainer, TrlParser
+training_args, model_args = TrlParser((SFTConfig, ModelConfig)).parse_args_and_config()
+config = None
+if model_args.use_peft:
+    config = LoraConfig(lora_dropout=0.1)
+SFTTrainer("gpt2", args=training_args, peft_config=config).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "config", "dropout"),
+    [
+        ("--use_peft", None, {0.1}),
+        ("--output_dir out", None, set()),
+        ("--config sft.yaml", "use_peft: true\n", {0.1}),
+        ("--config sft.yaml", "use_peft: false\n", set()),
+        ("--config sft.yaml --use_peft", "bf16: true\n", {0.1}),
+    ],
+)
+def test_a_switch_of_trls_own_dataclass_decides_a_branch(
+    options: str, config: str | None, dropout: set[SettingValue | None]
+) -> None:
+    contexts = [
+        launch_script.scan(Document("run.sh", f"python train.py {options}\n")),
+        python_code.scan(Document("train.py", OF_TRL)),
+    ]
+    if config is not None:
+        head = "model_name_or_path: gpt2\ngradient_accumulation_steps: 8\nper_device_train_batch_size: 2\n"
+        contexts.append(trl.scan(Document("sft.yaml", head + config)))
+    (run,) = join(contexts)
+    assert {one.value for one in run.settings if one.key == "peft.dropout"} == dropout

@@ -436,3 +436,34 @@ def test_options_of_another_module(tmp_path: Path, files: dict[str, str], given:
         contexts.append(launch_script.scan(Document("run.sh", f"python train.py {given}\n")))
     (run,) = join(contexts)
     assert [one.value for one in run.settings if one.key == KEY] == [expected]
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "def train(steps):\n    Trainer('m', TrainingArguments('out', gradient_accumulation_steps=steps)).train()\n",
+        "def train(options):\n"
+        "    Trainer('m', TrainingArguments('out', gradient_accumulation_steps=options.gas)).train()\n",
+    ],
+)
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_an_option_that_is_handed_to_a_function_is_that_of_its_parameter(
+    tmp_path: Path, module: str, elsewhere: bool
+) -> None:
+    head = "from transformers import Trainer, TrainingArguments\n"
+    given = "args.gas" if "steps)" in module.partition("\n")[0] else "args"
+    program = (
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--gas', type=int, default=8)\n"
+        f"args = parser.parse_args()\ntrain({given})\n"
+    )
+    texts = {"engine.py": head + module, "train.py": f"from engine import train\n{program}"}
+    texts = texts if elsewhere else {"train.py": head + module + program}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    context = python_code.scan(read_document(tmp_path / "train.py", "train.py", root_of_folder(tmp_path, ".")))
+    found = []
+    for script in (None, "python train.py --gas 2\n"):
+        contexts = [context] if script is None else [context, launch_script.scan(Document("run.sh", script))]
+        (run,) = join(contexts)
+        found.append([one.value for one in run.settings if one.key == KEY])
+    assert found == [[8], [2]]

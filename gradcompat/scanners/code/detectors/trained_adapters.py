@@ -74,7 +74,7 @@ def goes_on_alone(call: ast.Call, names: Names, scope: Scope) -> bool:
         one
         for one in made
         if _loads_adapter(one, names, scope)
-        and any(word.arg == "is_trainable" and _is_true(word.value) for word in one.keywords)
+        and any(word.arg == "is_trainable" and not _is_off(word.value, names) for word in one.keywords)
     ]
     return bool(loads) and not any(_is_own(one, call, names, scope) for one in loads)
 
@@ -145,8 +145,9 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _is_true(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is True
+def _is_off(node: ast.expr, names: Names) -> bool:
+    """Is it surely off? Who computes it has the adapter trained in some runs."""
+    return names.literal(node, names.scope_of(node)) in (False, None)
 
 
 def _loads_frozen(call: ast.Call, names: Names, scope: Scope) -> bool:
