@@ -264,9 +264,7 @@ def _made_by(members: Sequence[int], contexts: Sequence[Context], made: Mapping[
     return [one for one in found if one not in members and contexts[one].source not in imported]
 
 
-def _named_in_configs(
-    members: Sequence[Context], contexts: Sequence[Context], called: Mapping[str, Sequence[int]]
-) -> list[int]:
+def _named_in_configs(members: Sequence[Context], contexts: Sequence[Context], called: _Called) -> list[int]:
     """The files that the configs of a run name where a program of it looks for one: ``deepspeed=cfg["deepspeed"]``."""
     paths = {lookup.path for member in members for lookup in member.lookups if lookup.file}
     found: dict[int, None] = {}

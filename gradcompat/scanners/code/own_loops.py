@@ -8,7 +8,15 @@ from collections.abc import Sequence
 
 from gradcompat.scanners.code import calls
 from gradcompat.scanners.code.arguments import Argument, argument
-from gradcompat.scanners.code.calls import AVERAGE, KNOWN_OF_TYPE, LOOP, OWN_LOOP, STATEFUL_LOADERS, TRAINING, known
+from gradcompat.scanners.code.calls import (
+    AVERAGE,
+    KNOWN_OF_TYPE,
+    LOOP,
+    OWN_LOOP,
+    STATEFUL_LOADERS,
+    known,
+    tool_of_method,
+)
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_defaults import is_option
@@ -68,7 +76,8 @@ def read_resumption(found: Findings, step: Step, test: ast.expr, body: Sequence[
                 if any(is_method_of(kind, method) for kind in found.names.type_of(owner, step.scope)):
                     given = Argument("resume_from_checkpoint", UNKNOWN, asked, None, asked)
                     found.optional_calls.add(call)
-                    found.feed(step, KNOWN_OF_TYPE["train"], [given], TRAINING)
+                    trained = KNOWN_OF_TYPE["train"]
+                    found.feed(step, trained, [given], tool_of_method("train", trained))
 
 
 def read_average(found: Findings, step: Step, test: ast.expr, body: Sequence[ast.stmt]) -> None:
