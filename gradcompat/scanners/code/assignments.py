@@ -174,6 +174,9 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
         # What a model's config says is for its generation and its heads: the tokenizer pads with a token of its own.
         if not text(target.value).endswith("config") and not is_of_evaluation(target.value, found, step):
             padded(found, step, name, value, literal)
+    elif name in ("eos_token", "eos_token_id"):
+        if not text(target.value).endswith("config"):
+            found.symbol("tokenizer.eos_token.replaced", target)
     elif name == "loss_function" and text(target.value) not in ("self", "self.config"):
         found.state(step, "model.returns_loss", None, at=target)  # what is put in its place is not read
     elif name == "requires_grad":
