@@ -1011,6 +1011,19 @@ def test_padding_that_is_put_in_where_there_is_none(code: str, filled: bool) -> 
     assert ("tokenizer.pad_token.filled" in symbols(TOKENIZERS + code)) is filled
 
 
+@pytest.mark.parametrize(
+    ("code", "replaced"),
+    [
+        ("tokenizer.eos_token = '<end_of_turn>'", True),
+        ("tokenizer.eos_token_id = 106", True),
+        ("tokenizer.pad_token = tokenizer.eos_token", False),
+        ("model.generation_config.eos_token_id = tokenizer.eos_token_id", False),
+    ],
+)
+def test_an_end_of_sequence_that_is_replaced(code: str, replaced: bool) -> None:
+    assert ("tokenizer.eos_token.replaced" in symbols(TOKENIZERS + code)) is replaced
+
+
 def test_what_is_imported_and_not_used_is_no_symbol() -> None:
     assert symbols("import torch\nfrom transformers import Adafactor\n") == ()
     assert symbols("import torch\ndef f(torch):\n    torch.load(x)\n") == ("load",)
