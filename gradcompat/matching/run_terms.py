@@ -30,6 +30,7 @@ from gradcompat.terms.symbol_patterns import (
     SYMBOLS_KEY,
     are_called,
     given_to,
+    may_be_used,
     met_by,
     name_of,
     truth_of_use,
@@ -131,7 +132,11 @@ def _symbols(term: Term, symbols: tuple[str, ...], view: View, unused: Collectio
     """
     stated = [one.without(unused) for one in view.stated(SYMBOLS_KEY)]
     listed = [*stated, *view.stated(CALLS_KEY)]
-    truths = [Truth.UNKNOWN if one.value is None else truth_of_use(texts(one.value), symbols) for one in listed]
+    perhaps = may_be_used(view.used_text, symbols)
+    truths = [
+        Truth.UNKNOWN if one.value is None else truth_of_use(texts(one.value), symbols) if perhaps else Truth.NO
+        for one in listed
+    ]
     for setting, truth in zip(listed, truths, strict=True):
         if truth is Truth.YES:
             met = met_by(texts(setting.value), symbols)

@@ -100,6 +100,12 @@ class View:
         return not entries or any(_may_hold_in(question, entry) for entry in entries)
 
     @cached_property
+    def used_text(self) -> str:
+        """All that the code is known to use, for :func:`~gradcompat.terms.symbol_patterns.may_be_used`."""
+        stated = (*self.stated(SYMBOLS_KEY), *self.stated(CALLS_KEY))
+        return "\n".join(symbol for setting in stated for symbol in texts(setting.value))
+
+    @cached_property
     def guarded_uses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The names and calls that the code can do without where they cannot be imported, and the others."""
         guarded = tuple(name for setting in self.stated(GUARDED_KEY) for name in texts(setting.value))

@@ -114,6 +114,25 @@ def _truth_of_use(used: tuple[str, ...], patterns: tuple[str, ...]) -> Truth:
     return max(truths, default=Truth.NO)
 
 
+def may_be_used(text: str, patterns: tuple[str, ...]) -> bool:
+    """Do the letters of one of the patterns stand in a text that holds all that is used? Most stand in none.
+
+    >>> may_be_used("torch.optim.Adam torch.load(f)", ("torch.{load,save}() if given(weights_only)",))
+    True
+    >>> may_be_used("torch.optim.Adam torch.load(f)", ("*.Trainer", "torch.optim.SGD"))
+    False
+    """
+    return any(all(part in text for part in parts) for parts in _parts(patterns))
+
+
+@lru_cache(maxsize=4096)
+def _parts(patterns: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The letters between the stars of each name that patterns ask for; none where any of several may stand."""
+    by_name, by_call = _patterns_apart(patterns)
+    names = (*by_name, *(name for pattern in by_call for name in names_of(pattern)))
+    return tuple(() if "[" in name or "?" in name else tuple(filter(None, name.split("*"))) for name in names)
+
+
 @lru_cache(maxsize=1024)
 def met_by(used: tuple[str, ...], patterns: tuple[str, ...]) -> frozenset[str]:
     """The names and calls of what is used that surely meet one of the patterns."""

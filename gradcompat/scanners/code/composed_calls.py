@@ -210,7 +210,7 @@ def _of_checkpoints(found: Findings) -> None:
     if _LIGHTNING.isdisjoint(found.imported):
         return
     for one in (found, *found.parts):
-        read = first_read(one.statements)
+        read = one.once(first_read)
         if read is not None:
             found.symbols.setdefault(READS, one.place(read))
     if remedied(found.texts):
