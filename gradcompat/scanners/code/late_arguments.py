@@ -1,4 +1,7 @@
-"""Arguments of a trainer that a program sets once they are made: ``args.save_steps = args.eval_steps``."""
+"""Arguments of a trainer that a program sets once they are made.
+
+``args.save_steps = args.eval_steps``, ``setattr(args, name, value)``, ``dataclasses.replace(args, save_steps=200)``.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from gradcompat.scanners.code.alike_branches import is_arguments
 from gradcompat.scanners.code.names import Names, Scope
+from gradcompat.scanners.code.syntax import last_name
 from gradcompat.startup.lazy_dataclasses import replace
 from gradcompat.terms.calls import Unread, read_call
 
@@ -37,6 +41,20 @@ def set_later(
         if name in kinds or (not kinds and target.attr in given):
             always = scope is within and statement in getattr(within.node, "body", ())
             yield target.attr, value or target, value is not None and always and bool(kinds)
+    for call in names.nodes(ast.Call):
+        match call:
+            case ast.Call(func=ast.Name(id="setattr"), args=[owner, attribute, value]):
+                within = names.scope_of(call)
+                if name in names.type_of(owner, within):
+                    named = names.literal(attribute, within)
+                    # By a name that is computed it may be any of those that the call is given.
+                    yield from ((one, value, False) for one in ([named] if isinstance(named, str) else given))
+            case ast.Call(args=[owner, *_], keywords=keywords) if last_name(call.func) == "replace":
+                within = names.scope_of(call)
+                if names.resolve(call.func, within) == ("dataclasses.replace",) and name in names.type_of(
+                    owner, within
+                ):
+                    yield from ((one.arg, one.value, False) for one in keywords if one.arg is not None)
 
 
 def with_late_arguments(line: str, files: Sequence[Names]) -> str:
