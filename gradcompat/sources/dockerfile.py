@@ -109,6 +109,7 @@ class _Files:
         self.copied: dict[str, str] = {}
         self.folders: dict[str, str] = {}  # where a folder lies in the image: what was copied there
         self.emptied: list[str] = []  # folders whose files were copied to where commands run
+        self.placed: dict[str, str] = {}  # what a file is called where commands run: the file that was copied there
 
     def include(self, stage: _Stage, name: str, location: Location) -> tuple[tuple[Package, ...], tuple[Skipped, ...]]:
         """What ``-r`` names, once for each stage."""
@@ -118,23 +119,29 @@ class _Files:
         if os.path.isabs(name):
             reason = "is a file of the image, and nothing here says what is in it"
             return (), (Skipped(what=quoted_reference(name), reason=reason, location=location),)
-        name = name.removeprefix("./")
+        if self._contexts is None:
+            self._contexts = build_contexts(self._document)
+        name = self._source(name.removeprefix("./"), self._contexts)
         if name in stage.requirements:
             return (), ()
         stage.requirements.add(name)
         if name not in self._read:
-            if self._contexts is None:
-                self._contexts = build_contexts(self._document)
-            self._read[name] = read_included(self._document, self._source(name), location, self._contexts)
+            self._read[name] = read_included(self._document, name, location, self._contexts)
         return self._read[name]
 
-    def _source(self, name: str) -> str:
-        """The file as it is called outside of the image, if it lies in a folder whose files were copied."""
-        for folder in ("", *self.emptied) if self.emptied and not os.path.isabs(name) else ():
-            source = posixpath.normpath(posixpath.join(folder, name))
-            with suppress(SourceError):
-                first_found(self._document, source, self._contexts or (os.curdir,))
-                return source
+    def _source(self, name: str, contexts: tuple[str, ...]) -> str:
+        """The file as it is called outside of the image, by what was copied to where commands run."""
+        alone = os.path.basename(name) == name  # where it was copied to may be where commands run, too
+        candidates = (
+            self.placed.get(posixpath.normpath(name)),
+            *(posixpath.normpath(posixpath.join(folder, name)) for folder in ("", *self.emptied)),
+            self.copied.get(name) if alone else None,
+        )
+        for source in candidates if self.copied else ():
+            if source is not None:
+                with suppress(SourceError):
+                    first_found(self._document, source, contexts)
+                    return source
         return name
 
     def _below(self, name: str) -> str:
@@ -399,10 +406,22 @@ def _copy(instruction: _Instruction, stages: list[_Stage], files: _Files) -> Non
             elif not os.path.isabs(target):
                 folder, _, last = path.rstrip("/").rpartition("/")
                 files.emptied.append(folder if "*" in last else path)
+                _place(path, paths, files)
         return
     for number, other in enumerate(stages[:-1]):
         if other.name.lower() == origin.lower() and any(_ENVIRONMENT_PATH.search(path) for path in paths[:-1]):
             stage.contains |= {number, *other.contains}
+
+
+def _place(path: str, paths: list[str], files: _Files) -> None:
+    """Remember what a file is called where commands run; a whole folder may take the places of files."""
+    target = paths[-1]
+    if path.rstrip("/") == os.curdir:
+        files.placed.clear()
+    elif _REQUIREMENTS.search(path):
+        renamed = _REQUIREMENTS.search(target) and len(paths) == _RENAMED
+        place = target if renamed else posixpath.join(target, os.path.basename(path))
+        files.placed[posixpath.normpath(place)] = path
 
 
 # RUN

@@ -206,6 +206,35 @@ def test_requirements_that_were_copied(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("steps", "versions"),
+    [
+        ("COPY setup/requirements.txt .\nRUN pip install -r requirements.txt", ["2.5.1"]),
+        ("COPY setup/requirements.txt ./\nRUN pip install -r ./requirements.txt", ["2.5.1"]),
+        ("COPY setup/gpu.txt requirements.txt\nRUN pip install -r requirements.txt", ["2.6.0"]),
+        ("COPY setup/gpu.txt deps/\nRUN pip install -r deps/gpu.txt", ["2.6.0"]),
+        ("WORKDIR /app\nCOPY setup/gpu.txt /app/\nRUN pip install -r gpu.txt", ["2.6.0"]),
+        # The file of the whole folder, which is copied later, takes its place.
+        ("COPY setup/requirements.txt .\nCOPY . .\nRUN pip install -r requirements.txt", ["2.4.1"]),
+        ("COPY setup/gpu.txt .\nCOPY . .\nRUN pip install -r gpu.txt", ["2.6.0"]),
+        (
+            "COPY setup/requirements.txt .\nRUN pip install -r requirements.txt\n"
+            "FROM ubuntu AS gpu\nCOPY setup/gpu.txt requirements.txt\nRUN pip install -r requirements.txt",
+            ["2.5.1", "2.6.0"],
+        ),
+    ],
+)
+def test_the_file_that_was_copied_to_where_commands_run(tmp_path: Path, steps: str, versions: list[str]) -> None:
+    (tmp_path / "setup").mkdir()
+    (tmp_path / "setup" / "requirements.txt").write_text("torch==2.5.1\n")
+    (tmp_path / "setup" / "gpu.txt").write_text("torch==2.6.0\n")
+    (tmp_path / "requirements.txt").write_text("torch==2.4.1\n")
+    (tmp_path / "Dockerfile").write_text(f"FROM ubuntu\n{steps}\n")
+    environment = read(read_document(tmp_path / "Dockerfile", "Dockerfile"))
+    assert [one.version for one in environment.packages] == versions
+    assert not [one for one in environment.skipped if one.gap]
+
+
 def test_requirements_that_are_copied_by_another_name(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("torch==2.5.1\n")
     text = "FROM ubuntu\nCOPY train.txt /tmp/requirements.txt\nRUN pip install -r /tmp/requirements.txt\n"

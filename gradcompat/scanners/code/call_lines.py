@@ -14,10 +14,12 @@ from types import MappingProxyType
 from typing import cast
 
 from gradcompat.redaction import redact
+from gradcompat.scanners.code.alike_branches import is_arguments
 from gradcompat.scanners.code.arguments import Pair, is_sometimes, pairs
 from gradcompat.scanners.code.config_lookups import item_path
 from gradcompat.scanners.code.configuration_objects import may_be_set
 from gradcompat.scanners.code.file_endings import file_ending
+from gradcompat.scanners.code.late_arguments import set_later
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.object_history import is_left_none
 from gradcompat.scanners.code.option_defaults import Option, option_behind
@@ -72,7 +74,9 @@ def call_lines(
         whole = whole and inside is not None and len(always) == len(inside)
         named |= {pair.key: given.within(pair).named(pair.key, pair.node) for pair in always if pair.key.isidentifier()}
     for name in wanted:
-        yield str(Call(name, tuple(positional), named, whole))
+        later = set_later(name, named, names, scope) if is_arguments(name) else ()
+        changed = {attribute: given.value(value) if told else given.hidden(value) for attribute, value, told in later}
+        yield str(Call(name, tuple(positional), named | changed, whole))
 
 
 class _Given:
@@ -94,7 +98,7 @@ class _Given:
         value = self.value(node, depth)
         text = value.default if isinstance(value, OptionValue) else value
         told = isinstance(text, str) or isinstance(value, ConfigItem)
-        return self._hidden(node) if told and SECRET.search(name) else value
+        return self.hidden(node) if told and SECRET.search(name) else value
 
     def value(self, node: ast.expr, depth: int = 0) -> Value:
         match node:
@@ -119,7 +123,7 @@ class _Given:
         if item is not None:
             return item
         ending = file_ending(node, self._names, self._scope)
-        hidden = self._hidden(node)
+        hidden = self.hidden(node)
         return hidden if ending is None else Ending.of(ending, int(hidden.name[1:]))
 
     def _option(self, node: ast.expr) -> OptionValue | None:
@@ -134,7 +138,7 @@ class _Given:
             return None
         # Who names no default mostly means the option to be given.
         unsaid = option.default is UNKNOWN or (option.default is None and isinstance(option.node, ast.Call))
-        default = self._hidden(node) if unsaid else cast("Value", option.default)
+        default = self.hidden(node) if unsaid else cast("Value", option.default)
         return OptionValue.of(option.flags, default, option.switched)
 
     def _item(self, node: ast.expr) -> ConfigItem | None:
@@ -144,7 +148,7 @@ class _Given:
             return None
         return ConfigItem.of(path)
 
-    def _hidden(self, node: ast.expr) -> Unread:
+    def hidden(self, node: ast.expr) -> Unread:
         # Of two calls in the arguments nobody knows whether they return the same.
         expression = ast.dump(node) if isinstance(node, (ast.Name, ast.Attribute)) else str(len(self._unread))
         return Unread(self._unread.setdefault(expression, f"_{len(self._unread) + 1}"))

@@ -112,8 +112,9 @@ def read(
         without: the methods that nothing calls.
     """
     found, whole = _gathered(tree, names, place, document, without)
+    files = {id(one.document): one.names for one in (found, *parts)}
     for part in parts:
-        found.add(part)
+        found.add(part, [of_file for file, of_file in files.items() if file != id(part.document)])
     join_options(found)
     conclude(found, whole)
     return found

@@ -16,6 +16,7 @@ from gradcompat.scanners.code.config_lookups import lookup
 from gradcompat.scanners.code.dataclass_parsers import ParsedInput
 from gradcompat.scanners.code.detectors.ungraded_calls import KERNELS, is_ungraded
 from gradcompat.scanners.code.fallbacks import FUNCTIONS, has_fallback
+from gradcompat.scanners.code.late_arguments import with_late_arguments
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
 from gradcompat.scanners.code.option_branches import DECIDED, Block, Switch, asked, blocks, switched_by, test_of
 from gradcompat.scanners.code.option_defaults import Option, is_option, named_option, option_behind, variable_option
@@ -187,17 +188,18 @@ class Findings:
             self.told[reader] = reader(self.statements)
         return cast("_Told", self.told[reader])
 
-    def add(self, part: Findings) -> None:
-        """Take in what was found in a module that the program imports."""
+    def add(self, part: Findings, others: Sequence[Names] = ()) -> None:
+        """Take in what was found in a module that the program imports; the other files may set its arguments."""
         self.parts.append(part)
         self.files.setdefault(id(part.document), []).append(part)
         for name, location in part.symbols.items():
             self._reach(name, part.ways.get(name, ALWAYS))
             self._ask(name, part.options_of.get(name))
             self.symbols.setdefault(name, location)
-        for line, location in part.calls.items():
-            self._reach(line, part.ways.get(line, ALWAYS))
-            self._ask(line, part.options_of.get(line))
+        for written, location in part.calls.items():
+            line = with_late_arguments(written, others)
+            self._reach(line, part.ways.get(written, ALWAYS))
+            self._ask(line, part.options_of.get(written))
             self.calls.setdefault(line, location)
         self.firm |= part.firm
         self.graded |= part.graded
