@@ -32,7 +32,9 @@ def _loads_unplaced(call: ast.Call, names: Names, scope: Scope) -> bool:
     loaded = names.resolve(call.func, scope)
     if not loaded or not all(one.startswith("transformers.") and one.endswith(".from_pretrained") for one in loaded):
         return False
-    return not any(
-        word.arg in _PLACING and not (isinstance(word.value, ast.Constant) and word.value.value in (None, False))
-        for word in call.keywords
-    )
+    return not any(word.arg in _PLACING and not _is_off(word.value) for word in call.keywords)
+
+
+def _is_off(value: ast.expr) -> bool:
+    """Is it None or False? ``device_map=0`` is a device."""
+    return isinstance(value, ast.Constant) and (value.value is None or value.value is False)
