@@ -13,6 +13,7 @@ _IN_WORDS = {
     "after_state": "a warm-up made after load_state_dict",
     "after_restarts": "a warm-up made behind CosineAnnealingWarmRestarts",
     "get_peft_model.on_part": "an adapter on a part of the model",
+    "get_peft_model.unplaced": "an adapter on a model without device_map",
     "CrossEncoderTrainer.float_weights": "a trainer for a reranker in float32",
     "load_checkpoint.after_training": "a checkpoint that is loaded when the training is over",
     "Dense.after_training": "a Dense that the model gets when it is trained",

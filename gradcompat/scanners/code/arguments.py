@@ -11,6 +11,7 @@ from gradcompat.quotation import quoted
 from gradcompat.scanners.code.calls import Known, known
 from gradcompat.scanners.code.configuration_objects import fields_of, handed, is_item_set
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
+from gradcompat.scanners.code.option_defaults import is_option
 from gradcompat.scanners.configs.training_arguments import expanded, settled
 from gradcompat.scanners.key_mapping import fed
 from gradcompat.startup.lazy_dataclasses import dataclass, replace
@@ -221,12 +222,28 @@ def _inlined(pair: Pair, call: ast.Call, names: Names, depth: int) -> ast.expr:
         inside = pairs(pair.node, pair.names, pair.scope, depth + 1)
         if inside is not None and len(inside) <= _FEW:
             return _inline(inside, call, names, depth + 1)
-    given = handed(pair.node, pair.scope, call, names)
+    given = handed(pair.node, pair.scope, call, names) or _option(pair, call, names)
     if given is not None:
         return given
     value = pair.names.literal(pair.node, pair.scope)
     plain = value is None or isinstance(value, (bool, int, float, str))
     return ast.copy_location(ast.Constant(value if plain else ...), pair.node if pair.names is names else call)
+
+
+def _option(pair: Pair, call: ast.Call, names: Names) -> ast.expr | None:
+    """``args.stage`` as the caller reads it, if that is an option there: of what it hands over, or of the module."""
+    if not isinstance(pair.node, ast.Attribute) or not isinstance(pair.node.value, ast.Name):
+        return None
+    within, owner = names.scope_of(call), pair.node.value
+    given = handed(owner, pair.scope, call, names)
+    if given is None:
+        found = names.bindings(owner.id, within)
+        if found is None or pair.names is not names or found != names.bindings(owner.id, pair.scope):
+            return None
+        given = owner
+    at = pair.node if pair.names is names else call
+    read = ast.copy_location(ast.Attribute(given, pair.node.attr, ast.Load()), at)
+    return read if is_option(read, names, within) is not None else None
 
 
 def _joined(parts: Iterable[list[Pair] | None]) -> list[Pair] | None:

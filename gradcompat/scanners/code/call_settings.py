@@ -58,6 +58,7 @@ from gradcompat.scanners.code.detectors.trained_adapters import (
     goes_on_alone,
     wraps_adapter,
 )
+from gradcompat.scanners.code.detectors.unplaced_models import is_unplaced
 from gradcompat.scanners.code.findings import Called, Findings
 from gradcompat.scanners.code.models import is_model, loaded, named
 from gradcompat.scanners.code.names import UNKNOWN, Imported, Names, Scope
@@ -314,6 +315,8 @@ def _known(found: Findings, step: Step, call: ast.Call, name: str) -> None:
         found.wrapping.append(step)
         if adapts_part(call, found.names, step.scope):
             found.symbol("peft.get_peft_model.on_part", call)
+        if is_unplaced(call, found.names, step.scope):
+            found.symbol("peft.get_peft_model.unplaced", call)
     elif last.startswith("prepare_model_for_"):
         found.mentioned.add(last)
         if given.get("use_gradient_checkpointing", True) is not False:

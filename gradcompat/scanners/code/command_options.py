@@ -44,6 +44,7 @@ def read_options(found: Findings, steps: Sequence[Step]) -> None:
     if not ROOTS.isdisjoint(found.names.imported):
         _commands(found, steps)
     taken_back = {node for step in steps if isinstance(step.node, ast.If) for node in _taken_back(step.node)}
+    taken_back.update(node for step in steps if isinstance(step.node, ast.Assign) for node in _copied(step.node))
     found.changed = {
         step.node.attr
         for step in steps
@@ -65,6 +66,16 @@ def read_options(found: Findings, steps: Sequence[Step]) -> None:
                     for option in _fields_of_classes(found, step, call, of_trainer=of_trainer):
                         if option.name not in found.changed and option.name not in found.options:
                             known_options[option.name] = option
+
+
+def _copied(assignment: ast.Assign) -> Iterator[ast.Attribute]:
+    """``self.moe`` of ``self.moe = args.moe``: an object that holds what an option says, under its name."""
+    match assignment:
+        case ast.Assign(
+            targets=[ast.Attribute(value=ast.Name(id="self"), attr=kept) as target],
+            value=ast.Attribute(value=ast.Name(), attr=name),
+        ) if kept == name:
+            yield target
 
 
 def join_options(found: Findings) -> None:

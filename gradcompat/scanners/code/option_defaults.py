@@ -167,7 +167,7 @@ def is_option(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> str
     """The name of the option that ``args.steps`` reads, if the object is what a parser has parsed.
 
     A name that is bound once to such an expression reads it as well, ``steps = int(args.steps)``, and so does a
-    parameter that gets one.
+    parameter that gets one, and what a constructor alone sets, ``self.moe = args.moe``.
     """
     if depth >= _DEEPEST:
         return None
@@ -181,6 +181,9 @@ def is_option(node: ast.expr, names: Names, scope: Scope, depth: int = 0) -> str
             )
             if passed_on or any(_is_parsed(one, names, found[1]) for one in found[0]):
                 return name
+            kept = names.source_of(node, scope) if owner == "self" else None
+            if kept is not None:
+                return is_option(kept.node, kept.names, kept.scope, depth + 1)
             source = names.source_of(node.value, scope) if found[0] == [None] else None
             return name if source is not None and _is_parsed(source.node, source.names, source.scope) else None
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=owner), attr=name):

@@ -359,8 +359,8 @@ def _takes_a_place(value: ast.expr, attribute: str, own: Collection[str], names:
             return True
         case ast.Name(id=name) | ast.Call(func=ast.Name(id=name)) if name in own:
             return True  # ``torch.load = patched(torch.load)``
-        case ast.Call(func=function):  # ``functools.partial(torch.load, weights_only=False)``
-            return ast.unparse(function) in ("functools.partial", "partial")
+        case ast.Call(func=function):  # ``functools.partial(torch.load, weights_only=False)``, ``dict(int=[np.int8])``
+            return ast.unparse(function) in ("functools.partial", "partial", "dict")
         case ast.Constant():
             return attribute.isupper()  # others are options: ``torch.backends.cudnn.benchmark = True``
         case ast.Name() if names.definition(value, names.module) is not None:

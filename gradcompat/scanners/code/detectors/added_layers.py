@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from re import Pattern
 
 from gradcompat.model.environment import Location
 from gradcompat.scanners.code.findings import Findings
+from gradcompat.scanners.code.names import Names, Scope
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
 # Encoders of text, whose _init_weights fills linear layers, embeddings and norms alone. That of vision and audio models
@@ -44,24 +46,71 @@ _OWN_CHECKPOINT = lazy_pattern(
 _ENCODER = lazy_pattern(r"bert|electra|ernie|bge|gte|e5|minilm|simcse|xlm", re.IGNORECASE)
 # With these the constructor runs as it stands, or the weights are those that are handed over.
 _OTHERWISE = frozenset({"_fast_init", "state_dict"})
+# The encoder in a class around it, and what a module of the project derives from.
+_LIBRARY_MODEL = lazy_pattern(r"transformers\.(?:\w+\.)*\w+Model(?:\.from_pretrained)?")
+_MODULE = lazy_pattern(r"torch\.nn\.(?:\w+\.)*Module")
+_DEEPEST = 3  # modules in modules
 _SYMBOL = "transformers.PreTrainedModel.added."
 
 
 def layers_of(found: Findings, model: ast.ClassDef) -> Iterator[tuple[str, str, Location]]:
     """The class, the kind and the place of each layer that the constructor of such a model always makes."""
-    methods = {one.name: one for one in model.body if isinstance(one, ast.FunctionDef)}
+    methods = _methods(model)
     if "__init__" not in methods or not methods.keys().isdisjoint(("_init_weights", "from_pretrained")):
         return
     if not all(_of_library(found, base) for base in model.bases):
         return  # one of them may know how to fill it
-    if any(_FILLING.search(ast.unparse(method)) for method in methods.values()) or _is_filled(found, methods):
+    if _fills_itself(found.names, methods):
         return
-    for node in _always(methods["__init__"]):
+    made = list(_always(methods["__init__"]))
+    around = any(_is_of(_LIBRARY_MODEL, found.names, node) for node in made)
+    for node in made:
         if isinstance(node, ast.Call):
-            names = found.names.resolve(node.func, found.names.module)
-            for pattern, kind in _KINDS.items():
-                if any(pattern.fullmatch(name) for name in names):
-                    yield model.name, kind, found.place(node)
+            for kind in _kinds(found.names, found.names.module, node, 0 if around else _DEEPEST):
+                yield model.name, kind, found.place(node)
+
+
+def _kinds(names: Names, scope: Scope, made: ast.Call, depth: int) -> Iterator[str]:
+    """The kind of a layer, or those of the layers in a module of the project, which the checkpoint has no weights of.
+
+    Whoever writes the encoder anew has modules of the same names as the library: those are in the checkpoint. They are
+    told from others by what stands beside them: the library's own encoder.
+    """
+    resolved = names.resolve(made.func, scope)
+    for pattern, kind in _KINDS.items():
+        if any(pattern.fullmatch(name) for name in resolved):
+            yield kind
+    defined = names.definition(made.func, scope) if depth < _DEEPEST else None
+    if defined is None or not isinstance(defined[1], ast.ClassDef) or _ENCODER.match(defined[1].name):
+        return
+    owner, module = defined[0], defined[1]
+    methods = _methods(module)
+    if "__init__" not in methods or not all(_is_of(_MODULE, owner, base) for base in module.bases):
+        return
+    if not _fills_itself(owner, methods):
+        inside = {
+            kind: None
+            for node in _always(methods["__init__"])
+            if isinstance(node, ast.Call)
+            for kind in _kinds(owner, owner.module, node, depth + 1)
+        }
+        yield from inside
+
+
+def _methods(own: ast.ClassDef) -> dict[str, ast.FunctionDef]:
+    return {one.name: one for one in own.body if isinstance(one, ast.FunctionDef)}
+
+
+def _is_of(pattern: Pattern[str], names: Names, node: ast.AST) -> bool:
+    """Is it a name of a library, or a call of one?"""
+    named = node.func if isinstance(node, ast.Call) else node
+    return isinstance(named, ast.Name | ast.Attribute) and any(
+        pattern.fullmatch(name) for name in names.resolve(named, names.module)
+    )
+
+
+def _fills_itself(names: Names, methods: dict[str, ast.FunctionDef]) -> bool:
+    return any(_FILLING.search(ast.unparse(one)) for one in methods.values()) or _is_filled(names, methods)
 
 
 def _of_library(found: Findings, base: ast.expr) -> bool:
@@ -69,7 +118,7 @@ def _of_library(found: Findings, base: ast.expr) -> bool:
     return bool(names) and all(name.startswith("transformers.") for name in names)
 
 
-def _is_filled(found: Findings, methods: dict[str, ast.FunctionDef]) -> bool:
+def _is_filled(names: Names, methods: dict[str, ast.FunctionDef]) -> bool:
     """Does a method fill layers, other than by functions of torch.nn.init while the model is built?
 
     Those do nothing meanwhile, unless they were imported by their own names.
@@ -80,7 +129,7 @@ def _is_filled(found: Findings, methods: dict[str, ast.FunctionDef]) -> bool:
     for name, method in methods.items():
         for call in _fillings(method):
             silenced = isinstance(call.func, ast.Attribute) and any(
-                one.startswith("torch.nn.init.") for one in found.names.resolve(call.func, found.names.module)
+                one.startswith("torch.nn.init.") for one in names.resolve(call.func, names.module)
             )
             if name not in built or not silenced:
                 return True
@@ -129,7 +178,15 @@ def _fills_elsewhere(statement: ast.stmt, models: set[str]) -> bool:
         methods = {one.name for one in statement.body if isinstance(one, ast.FunctionDef)}
         if statement.name in models or ("forward" in methods and "training_step" not in methods):
             return False
-    return next(_fillings(statement), None) is not None
+    return next(_fillings(statement), None) is not None or any(map(_is_made_anew, ast.walk(statement)))
+
+
+def _is_made_anew(node: ast.AST) -> bool:
+    """Is it ``model.query = nn.Parameter(torch.randn(8))``, behind the loading?"""
+    match node:
+        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=owner))], value=ast.Call(func=made)):
+            return owner != "self" and ast.unparse(made).rpartition(".")[2] == "Parameter"
+    return False
 
 
 def _loaded(found: Findings, saved: set[str]) -> Iterator[str]:
