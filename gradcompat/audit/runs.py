@@ -291,9 +291,13 @@ def _code_of(contexts: Iterable[Context]) -> ProjectCode:
     configured = any(context.values for context in contexts)
     leads_to = reached(contexts, [context.source for context in idle]) if configured else {}
     calls: dict[str, Location] = {}
-    for context in idle:
-        for call, place in _calls(context, [one for one in leads_to.get(context.source, ()) if one.values]):
-            calls.setdefault(call, place)
+    told: set[Location] = set()  # by programs, which know what they hand to the modules that they import
+    for context in sorted(idle, key=lambda one: not one.program):
+        said = list(_calls(context, [one for one in leads_to.get(context.source, ()) if one.values]))
+        for call, place in said:
+            if context.program or place not in told:
+                calls.setdefault(call, place)
+        told.update(place for _, place in said if context.program)
     theirs = {use for context in idle for use in context.uses}
     return ProjectCode(uses=found, idle=tuple(use for use in found if use in theirs), calls=tuple(calls.items()))
 

@@ -109,7 +109,7 @@ def absent(found: Findings, end: Step) -> None:
     changed = found.frozen or (found.wrapping[0].node if found.wrapping else None)
     if changed is None or any(step.branch for step in found.wrapping) or not found.trains or not found.models:
         return
-    if found.parts:
+    if found.runs_modules:
         return  # the modules between them may do it
     names = found.names
     foreign = {"trl", "unsloth"} & names.imported.keys() | {"trl"} & found.drivers.keys()

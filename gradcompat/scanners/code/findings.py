@@ -230,6 +230,11 @@ class Findings:
         self.loaded += part.loaded
 
     @property
+    def runs_modules(self) -> bool:
+        """Does anything that the program does stand in a module of its project, and was not read in its own place?"""
+        return any(part.statements for part in self.parts)
+
+    @property
     def imported(self) -> set[str]:
         """The top-level packages that the program and its modules import."""
         return {name for of_file in self.files.values() for name in of_file[0].names.imported}

@@ -36,7 +36,7 @@ def streamed(found: Findings) -> None:
         found.settings.append(Setting(key="data.streaming", value=True, location=made))
     streams = [one.location for one in found.settings if one.key == "data.streaming" and one.value is True]
     names = found.names
-    if not streams or found.parts or names.relative or names.stars or names.rewritten or found.dynamic:
+    if not streams or found.runs_modules or names.relative or names.stars or names.rewritten or found.dynamic:
         return
     words = {name for name in found.mentioned if "shuffle" in name}
     if not words or (words == {"shuffle"} and _shuffles_lists(names)):

@@ -336,7 +336,7 @@ def _read_parts(found: Findings) -> None:
 def _left_to_keras(found: Findings) -> None:
     """What the optimizers of Keras do unless they are told otherwise; AdamW alone decays by itself."""
     names = found.names
-    if found.parts or names.relative or names.stars or names.rewritten:
+    if found.runs_modules or names.relative or names.stars or names.rewritten:
         return
     said = {one.key for one in found.settings}
     left = {"training.gradient_accumulation_steps": 1, "optimizer.weight_decay": 0.0}
@@ -358,7 +358,7 @@ def _embedded(found: Findings) -> None:
 
 def _is_read_whole(found: Findings) -> bool:
     """Does it take nothing of other modules of the project?"""
-    return not (found.parts or found.names.relative or found.names.stars)
+    return not (found.runs_modules or found.names.relative or found.names.stars)
 
 
 def _on_cpu(found: Findings) -> None:
@@ -393,7 +393,7 @@ def _in_full_precision(found: Findings) -> None:
 def _unadapted(found: Findings) -> None:
     """Whoever trains adapters says so somewhere, and an installed PEFT alone makes none."""
     driver = next((name for name in _TAKES_ADAPTERS if name in found.drivers), None)
-    if driver is None or not found.trains or found.parts or found.names.relative or found.names.stars:
+    if driver is None or not found.trains or found.runs_modules or found.names.relative or found.names.stars:
         return
     if not any(word in found.document.text.lower() for word in _ADAPTED):
         where = found.drivers[driver]
@@ -449,7 +449,8 @@ def _outside(found: Findings, end: Step) -> None:
         return
     if not (own or found.own_losses) or not found.models:
         return
-    if found.parts or names.relative or names.stars or names.rewritten or found.dynamic or found.hidden:
+    unknown = names.relative or names.stars or names.rewritten or found.dynamic or found.hidden
+    if unknown or found.runs_modules:
         return
     if found.mentioned.isdisjoint({"loss", FIRST}):
         found.state(end, "model.returns_loss", False)

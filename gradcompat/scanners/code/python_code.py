@@ -30,6 +30,7 @@ from gradcompat.scanners.code.detectors.ungraded_calls import KERNELS
 from gradcompat.scanners.code.facts import read, read_statement
 from gradcompat.scanners.code.fallbacks import FUNCTIONS, optional_modules
 from gradcompat.scanners.code.findings import Findings
+from gradcompat.scanners.code.inlined_calls import inlined
 from gradcompat.scanners.code.local_modules import Followed, Links, Module, Project, follow, project_of
 from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.only_calls import NOTHING_HANDED, Views, views
@@ -144,15 +145,20 @@ def context(document: Document, kind: str, tree: ast.Module, place: Place) -> Co
             everything = (names, *(module.names for module in followed.modules))
             if all(LIBRARIES.isdisjoint(one.imported) for one in everything):
                 raise Unrecognised(_NO_LIBRARY, path=document.path)
-            statements = reached(called, names, file, followed.modules, project)
-            files = [(called, names), *((module.tree, module.names) for module in followed.modules)]
+            calling, run, stands, read_as = called, names, place, document
+            small = inlined(called, names, place) if runs else None
+            if small is not None:
+                calling, run, stands = small.tree, ProgramNames(small.tree, Links(project, file)), small.place
+                read_as = replace(document, text=f"{document.text}\n{small.text}")
+            statements = reached(calling, run, file, followed.modules, project)
+            files = [(calling, run), *((module.tree, module.names) for module in followed.modules)]
             # Of a module that nobody imports here, and in one that was not read, anybody may call them.
             whole = runs and not followed.unread
             without = uncalled(files) if whole else frozenset()
             modules = zip(followed.modules, statements, strict=True)
-            handed = views(called, names, followed.modules, statements, project.handing) if whole else NOTHING_HANDED
+            handed = views(calling, run, followed.modules, statements, project.handing) if whole else NOTHING_HANDED
             parts = [fact for module, reading in modules for fact in _facts(module, reading, without, handed)]
-            facts = read(called, names, place, document, parts, without)
+            facts = read(calling, run, stands, read_as, parts, without)
             if runs and not followed.unread:
                 replaced = settle_resumptions(facts, files, without)
         elif placed is not None:

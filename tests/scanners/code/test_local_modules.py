@@ -516,12 +516,14 @@ STEPS = "training.gradient_accumulation_steps"
         # Two calls, a second name, a decorator and a function that is handed on leave it open.
         (
             "make(8)\nmake(8)",
-            "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            "def make(steps):\n    print(steps)\n"
+            "    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
             None,
         ),
         (
             "make(8)\nfrom lib.build import make as other\nother(1)",
-            "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            "def make(steps):\n    print(steps)\n"
+            "    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
             None,
         ),
         (
@@ -531,7 +533,8 @@ STEPS = "training.gradient_accumulation_steps"
         ),
         (
             "make(8)\nsweep(make)",
-            "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
+            "def make(steps):\n    print(steps)\n"
+            "    return TrainingArguments('out', gradient_accumulation_steps=steps)\n",
             None,
         ),
         (
@@ -556,7 +559,9 @@ def test_what_the_one_call_gives_is_followed_into_a_module(
 
 
 def test_each_program_hands_a_module_its_own_values(tmp_path: Path) -> None:
-    module = "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n"
+    module = (
+        "def make(steps):\n    print(steps)\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n"
+    )
     program = "from build import make\nfrom transformers import Trainer\nTrainer(model, make({})).train()\n"
     files = {"one.py": program.format(8), "two.py": program.format(2), "build.py": MAKES + module}
     one = scanned(tmp_path, files, "one.py")
@@ -565,13 +570,15 @@ def test_each_program_hands_a_module_its_own_values(tmp_path: Path) -> None:
     for name in ("one.py", "two.py", "one.py"):
         document = replace(read_document(tmp_path / name, name, root_of_folder(tmp_path, ".")), shared=shared)
         values.append(told(scan(document))[STEPS])
-    assert values == [[("build.py", 3, 8)], [("build.py", 3, 2)], [("build.py", 3, 8)]]
+    assert values == [[("build.py", 4, 8)], [("build.py", 4, 2)], [("build.py", 4, 8)]]
     assert told(one)[STEPS] == values[0]
 
 
 def test_what_many_programs_hand_to_a_module_comes_to_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_modules, "HANDED", 3)
-    module = "def make(steps):\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n"
+    monkeypatch.setattr(local_modules, "HANDED", 4)
+    module = (
+        "def make(steps):\n    print(steps)\n    return TrainingArguments('out', gradient_accumulation_steps=steps)\n"
+    )
     program = "from build import make\nfrom transformers import Trainer\nTrainer(model, make(8)).train()\n"
     for name, text in {"one.py": program, "two.py": program, "build.py": MAKES + module}.items():
         (tmp_path / name).write_text(text)
