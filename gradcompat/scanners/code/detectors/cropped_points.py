@@ -18,7 +18,7 @@ _CROPS = frozenset({"RandomCrop", "CenterCrop", "RandomResizedCrop"})
 
 
 def crops_points(call: ast.Call, names: Names, scope: Scope) -> bool:
-    """Is it a sequence with boxes or keypoints among its ``data_keys`` and a crop among its parts, as far as written?"""
+    """Has it boxes or keypoints among its ``data_keys`` and a crop among its parts, as far as these are written out?"""
     if last_name(call.func) != "AugmentationSequential":
         return False
     keys = next((keyword.value for keyword in call.keywords if keyword.arg == "data_keys"), None)
