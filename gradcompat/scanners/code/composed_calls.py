@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from gradcompat.scanners.code.detectors.adapted_convolutions import ON_CONVOLUTIONS, on_plain_convolutions
 from gradcompat.scanners.code.detectors.autocast_regions import ungraded_first
 from gradcompat.scanners.code.detectors.converted_replicas import CONVERTED, WRAPPING, converted_replica
+from gradcompat.scanners.code.detectors.cropped_points import CROPS_POINTS, crops_points
 from gradcompat.scanners.code.detectors.early_loads import (
     ADAPTING,
     FORGOTTEN,
@@ -131,6 +132,7 @@ def composed(found: Findings) -> None:
     _adapted(found)
     _reloaded(found)
     _augmented(found)
+    _cropped(found)
     _of_lightning(found)
     _of_flax(found)
     if "accelerate" in found.imported and found.with_text(_REOPENING.search):
@@ -308,6 +310,16 @@ def _augmented(found: Findings) -> None:
             found.symbols.setdefault("albumentations.Compose.ends_with_crop", owner.place(call))
     for call in copied_compositions([one.statements for one in everything], places):
         found.symbols.setdefault("albumentations.Compose.copied", places[call].place(call))
+
+
+def _cropped(found: Findings) -> None:
+    """Sequences of kornia that crop boxes or keypoints."""
+    if "kornia" not in found.imported:
+        return
+    for one in (found, *found.parts):
+        for call in one.called:
+            if crops_points(call.node, one.names, one.names.scope_of(call.node)):
+                found.symbols.setdefault(CROPS_POINTS, one.place(call.node))
 
 
 def _reloaded(found: Findings) -> None:
