@@ -14,7 +14,7 @@ from gradcompat.scanners.code.dataclass_parsers import filled_class
 from gradcompat.scanners.code.detectors.added_layers import BASE, layers_of
 from gradcompat.scanners.code.detectors.lent_state import is_put_back
 from gradcompat.scanners.code.detectors.own_compilation import runs_model
-from gradcompat.scanners.code.detectors.renamed_parameters import RENAMED, is_renamed
+from gradcompat.scanners.code.detectors.renamed_parameters import gamma_of
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.named_definitions import is_named
 from gradcompat.scanners.code.names import UNKNOWN, Names, Scope
@@ -178,8 +178,8 @@ def assigned(found: Findings, step: Step, target: ast.Attribute, value: ast.expr
     elif name in ("eos_token", "eos_token_id"):
         if not text(target.value).endswith("config"):
             found.symbol("tokenizer.eos_token.replaced", target)
-    elif is_renamed(found, step, target, value):
-        found.symbol(RENAMED, target)
+    elif (gamma := gamma_of(found, step, target, value)) is not None:
+        found.gammas.append((gamma, found.place(target)))
     elif name == "loss_function" and text(target.value) not in ("self", "self.config"):
         found.state(step, "model.returns_loss", None, at=target)  # what is put in its place is not read
     elif name == "requires_grad":

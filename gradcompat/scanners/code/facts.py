@@ -25,6 +25,7 @@ from gradcompat.scanners.code.assignments import (
 from gradcompat.scanners.code.call_settings import read_call
 from gradcompat.scanners.code.checkpointing_order import HOOKS, order
 from gradcompat.scanners.code.command_options import join_options, read_options, read_switches
+from gradcompat.scanners.code.detectors.evaluations_before_training import read_evaluation
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.models import makes_model
 from gradcompat.scanners.code.names import Names
@@ -129,13 +130,6 @@ def read_statement(
     return found
 
 
-def _evaluated(found: Findings, step: Step, call: ast.Call) -> None:
-    """``trainer.evaluate()`` in front of ``trainer.train()``: it sees the model as it was loaded."""
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "evaluate":
-        for name in found.names.resolve(call.func, step.scope):
-            found.symbol(f"{name}.before_training", call)
-
-
 def _is_group(owner: ast.expr, names: Names) -> bool:
     """Is it a group of an optimizer's parameters, by its name or by the loop over them?"""
     name = text(owner)
@@ -175,8 +169,7 @@ def _gathered(
             method = method_of_unknown(node.func, found.names, step.scope)
             read_symbols(found, step, node, method)
             read_bare_method(found, step, node, method)
-            if end is not None and end.function is step.function and stands_after(end.node, node):
-                _evaluated(found, step, node)
+            read_evaluation(found, step, node, end)
             if non_persistent(found, step, node):
                 found.buffers.append((node, place(node)))
         elif unties(node):

@@ -112,6 +112,7 @@ class Findings:
         own_losses: each `compute_loss` that a Trainer of the project has instead of the one that it inherits, and
             whether that leaves out the count of the labels; None where it is not seen to have any.
         buffers: the calls that register buffers which no checkpoint holds, and where they stand.
+        gammas: the calls that make parameters called gamma or beta, and where these stand.
         added: the class, the kind and the place of each layer that a class of the program adds to one of transformers.
         saved: the folders, as expressions, that models are saved in.
         loaded: the loads of models and tokenizers: what loads, from where as an expression and as a text, the place.
@@ -171,6 +172,7 @@ class Findings:
     configured: list[bool] = field(default_factory=list)
     own_losses: list[tuple[Location, bool | None]] = field(default_factory=list)
     buffers: list[tuple[ast.Call, Location]] = field(default_factory=list)
+    gammas: list[tuple[ast.Call, Location]] = field(default_factory=list)
     added: list[tuple[str, str, Location]] = field(default_factory=list)
     saved: list[ast.expr] = field(default_factory=list)
     loaded: list[tuple[str, ast.expr, str | None, Location]] = field(default_factory=list)
@@ -225,6 +227,7 @@ class Findings:
         self.configured += part.configured
         self.own_losses += part.own_losses
         self.buffers += part.buffers
+        self.gammas += part.gammas
         self.added += part.added
         self.saved += part.saved
         self.loaded += part.loaded

@@ -17,7 +17,7 @@ from gradcompat.scanners.code.detectors.model_buffers import buffer_of_model, lo
 from gradcompat.scanners.code.detectors.outer_losses import computed_outside
 from gradcompat.scanners.code.detectors.read_parts import READ, read_of, saved_modules
 from gradcompat.scanners.code.detectors.redrawn_heads import initialised_after_resizing
-from gradcompat.scanners.code.detectors.renamed_parameters import RENAMED
+from gradcompat.scanners.code.detectors.renamed_parameters import RENAMED, gamma_of_model
 from gradcompat.scanners.code.detectors.ungraded_passes import ungraded_pass
 from gradcompat.scanners.code.findings import COMPLETIONS, PICTURE, Findings
 from gradcompat.scanners.code.loader_inference import LOOPS_OF_ITS_OWN, batched, loaded, repeated, shuffled, streamed
@@ -166,8 +166,9 @@ def conclude(found: Findings, end: Step) -> None:
     composed(found)
     if _OWN_WEIGHTS in found.symbols and not loads_a_model(found):
         del found.symbols[_OWN_WEIGHTS]  # no checkpoint, which it could overwrite
-    if RENAMED in found.symbols and not (found.own_models and loads_a_model(found)):
-        del found.symbols[RENAMED]  # load_state_dict takes names as they are
+    gamma = gamma_of_model(found)
+    if gamma is not None:
+        found.symbols.setdefault(RENAMED, gamma)
     buffer = buffer_of_model(found)
     if buffer is not None:
         found.symbols.setdefault("transformers.PreTrainedModel.register_buffer", buffer)

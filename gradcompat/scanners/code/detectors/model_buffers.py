@@ -33,6 +33,15 @@ def buffer_of_model(found: Findings) -> Location | None:
     """
     if not found.buffers or not found.own_models or not loads_a_model(found):
         return None
+    inside, filled = inside_of_models(found)
+    for part in (found, *found.parts):
+        filled.update(part.once(_written))
+    left = ((call, location) for call, location in found.buffers if call in inside)
+    return next((location for call, location in left if _name_of(call) not in filled), None)
+
+
+def inside_of_models(found: Findings) -> tuple[set[ast.Call], set[str]]:
+    """The calls in what the project's own models are made of, and the attributes that their `_init_weights` fill."""
     defined: dict[str, list[_Definition]] = {}
     for part in (found, *found.parts):
         for definition in part.once(_definitions):
@@ -46,10 +55,7 @@ def buffer_of_model(found: Findings) -> Location | None:
             inside.update(definition.calls)
             filled.update(definition.filled)
             waiting.extend(mentioned for mentioned in definition.mentioned if mentioned in defined)
-    for part in (found, *found.parts):
-        filled.update(part.once(_written))
-    left = ((call, location) for call, location in found.buffers if call in inside)
-    return next((location for call, location in left if _name_of(call) not in filled), None)
+    return inside, filled
 
 
 @dataclass(frozen=True, slots=True)

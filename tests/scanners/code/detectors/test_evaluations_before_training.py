@@ -19,6 +19,14 @@ _HEAD = "from trl import DPOTrainer\ntrainer = DPOTrainer(model, train_dataset=d
         ("for _ in range(3):\n    trainer.evaluate()\n    trainer.train()\n", False),
         ("def score():\n    trainer.evaluate()\n\n\ntrainer.train()\n", False),
         ("trainer.evaluate()\n", False),
+        ("if first:\n    trainer.evaluate()\ntrainer.train()\n", True),
+        ("try:\n    trainer.evaluate()\nfinally:\n    trainer.train()\n", True),
+        ("if only:\n    trainer.evaluate()\nelse:\n    trainer.train()\n", False),
+        ("if only:\n    trainer.evaluate()\n    raise SystemExit\ntrainer.train()\n", False),
+        ("if only:\n    trainer.evaluate()\n    sys.exit(0)\ntrainer.train()\n", False),
+        ("def main():\n    if only:\n        return trainer.evaluate()\n    trainer.train()\n", False),
+        ("def main():\n    if only:\n        trainer.evaluate()\n        return\n    trainer.train()\n", False),
+        ("base = DPOTrainer(other)\nbase.evaluate()\ntrainer.train()\n", False),
     ],
 )
 def test_an_evaluation_in_front_of_the_training(text: str, expected: bool) -> None:

@@ -44,3 +44,14 @@ def test_a_parameter_that_is_looked_for_elsewhere(parameter: str, base: str, loa
     found = scan(Document("train.py", MODEL.format(parameter=parameter, base=base, load=load))).settings
     names = [name for one in found if one.key == "code.symbols" and isinstance(one.value, tuple) for name in one.value]
     assert ("torch.nn.Parameter.gamma_or_beta" in names) is told
+
+
+def test_a_parameter_of_a_module_beside_the_model() -> None:
+    beside = MODEL.replace("LayerScale(config.dim)", "nn.Linear(1, 1)")
+    parameter = "self.gamma = nn.Parameter(torch.zeros(1))"
+    document = beside.format(
+        parameter=parameter, base="PreTrainedModel", load="Net.from_pretrained('c'), LayerScale(8)"
+    )
+    found = scan(Document("train.py", document)).settings
+    names = [name for one in found if one.key == "code.symbols" and isinstance(one.value, tuple) for name in one.value]
+    assert "torch.nn.Parameter.gamma_or_beta" not in names
