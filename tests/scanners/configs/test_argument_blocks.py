@@ -242,7 +242,7 @@ def test_the_config_that_the_launch_names_has_the_value(tmp_path: Path) -> None:
 )
 def test_what_the_program_sets_before_a_module_looks_it_up(tmp_path: Path, setting: str, expected: str) -> None:
     files = {
-        "build.py": "import torch\n\ndef build(cfg, w):\n    return torch.optim.SGD(w, lr=cfg.lr)\n",
+        "build.py": "import torch\n\ndef build(cfg, w):\n    made = torch.optim.SGD(w, lr=cfg.lr)\n    return made\n",
         "train.py": f"{OPTIMIZER}from build import build\ncfg = OmegaConf.load('config.yaml')\n{setting}\n"
         "Trainer('m', optimizers=build(cfg, w)).train()\n",
         "config.yaml": "lr: 1\n",
