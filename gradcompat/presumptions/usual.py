@@ -1220,6 +1220,7 @@ USUAL: dict[str, Usual] = {
         condition="the schedule is {}",
         feature="other schedules",
         reason="in use",
+        rare_is_named=True,
     ),
     "optimizer.weight_decay": Usual(
         values=((0, 0.5), (0.01, 0.5)),
