@@ -13,7 +13,6 @@ from gradcompat.model.report import ReportedFinding
 from gradcompat.renderers.affected_text import advice_text
 
 _MISSING = "code"
-_KEYWORD = 4  # parts of an id: `code:trl:DPOTrainer:beta`
 _SHOWN = 8
 
 
@@ -44,9 +43,9 @@ def _common(advised: ReportedFinding) -> Hashable:
         return id(advised)
     files = frozenset(reason.location.path for reason in finding.because if reason.location is not None)
     fix = None if advised.advice is None else advice_text(advised.advice).replace(_name(finding), "")
-    called = tuple(names[:-1]) if len(names) + 1 == _KEYWORD else tuple(names[:1])
     entries = tuple(map(id, finding.packages))
-    return called, len(names), finding.issue.level, entries, files, fix, finding.contexts, finding.assumed
+    # `code:trl:DPOTrainer:beta` is of a call, `code:trl:DPOTrainer` of an import.
+    return tuple(names[:-1]), finding.issue.level, entries, files, fix, finding.contexts, finding.assumed
 
 
 def _name(finding: Finding) -> str:

@@ -45,9 +45,9 @@ _INSTRUCTION = lazy_pattern(r"\s*([A-Za-z]+)(?:\s+|$)")
 _HEREDOC = lazy_pattern(r"<<(-?)(['\"]?)([A-Za-z_][\w.-]*)\2")
 _RUN_OPTION = lazy_pattern(r"--[a-z]+(?:=\S*)?\s+")
 _COPY_FROM = lazy_pattern(r"--from=(\S+)")
-# What is copied from another stage as a whole environment, not as a file or two.
 _REQUIREMENTS = lazy_pattern(r"\.(?:txt|in)$")
 _RENAMED = 2  # a file and what it is called in the image
+# What is copied from another stage as a whole environment, not as a file or two.
 _ENVIRONMENT_PATH = lazy_pattern(
     r"(?:venv|virtualenv|site-packages|dist-packages|conda|mamba|\.local)(?:/|$)|^(?:/|/usr|/usr/local|/usr/local/lib|/opt|/app)/?$"
 )

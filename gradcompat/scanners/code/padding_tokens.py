@@ -11,7 +11,7 @@ from gradcompat.scanners.code.arguments import pairs
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import Scope
 from gradcompat.scanners.code.regions import Position, end, start
-from gradcompat.scanners.code.syntax import last_name
+from gradcompat.scanners.code.syntax import argument_of, last_name
 from gradcompat.scanners.code.walk import Step
 
 _KEY = "data.pad_is_eos"
@@ -31,9 +31,9 @@ def special_tokens(found: Findings, step: Step, call: ast.Call) -> None:
 def padded_on_loading(found: Findings, step: Step, call: ast.Call) -> None:
     """``AutoTokenizer.from_pretrained(name, pad_token="<pad>")``."""
     if any("Tokenizer" in name for name in found.names.resolve(call.func, step.scope)):
-        for word in call.keywords:
-            if word.arg == "pad_token":
-                padded(found, step, word.arg, word.value, found.names.literal(word.value, step.scope))
+        value = argument_of(call, "pad_token")
+        if value is not None:
+            padded(found, step, "pad_token", value, found.names.literal(value, step.scope))
 
 
 def padded(found: Findings, step: Step, name: str, value: ast.expr, literal: Any) -> None:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Collection, Iterable, Sequence
 
 from gradcompat.model.environment import Setting
+from gradcompat.scanners.code.command_functions import Function
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.names import Names
 from gradcompat.scanners.code.syntax import nodes_in
@@ -18,7 +19,6 @@ from gradcompat.scanners.code.walk import Step, walk
 
 # What calls by names that stand in configs, and seldom beside the program's own calls.
 _BY_CONFIG = frozenset({"hydra"})
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def settle_resumptions(

@@ -175,7 +175,7 @@ def unfilled_layers(found: Findings) -> Iterator[tuple[str, Location]]:
 def _fills_elsewhere(statement: ast.stmt, models: set[str]) -> bool:
     """Does code that stands in no model fill layers?"""
     if isinstance(statement, ast.ClassDef):
-        methods = {one.name for one in statement.body if isinstance(one, ast.FunctionDef)}
+        methods = _methods(statement)
         if statement.name in models or ("forward" in methods and "training_step" not in methods):
             return False
     return next(_fillings(statement), None) is not None or any(map(_is_made_anew, ast.walk(statement)))

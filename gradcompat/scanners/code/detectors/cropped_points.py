@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from gradcompat.scanners.code.names import Names, Scope
-from gradcompat.scanners.code.syntax import last_name
+from gradcompat.scanners.code.syntax import argument_of, last_name
 
 CROPS_POINTS = "kornia.augmentation.AugmentationSequential.crops_points"
 
@@ -21,7 +21,7 @@ def crops_points(call: ast.Call, names: Names, scope: Scope) -> bool:
     """Has it boxes or keypoints among its ``data_keys`` and a crop among its parts, as far as these are written out?"""
     if last_name(call.func) != "AugmentationSequential":
         return False
-    keys = next((keyword.value for keyword in call.keywords if keyword.arg == "data_keys"), None)
+    keys = argument_of(call, "data_keys")
     if keys is None or not any(_is_of_points(key) for key in _listed(keys, names, scope)):
         return False
     return any(isinstance(part, ast.Call) and last_name(part.func) in _CROPS for part in _parts(call, names, scope))

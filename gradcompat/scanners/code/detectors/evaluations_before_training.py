@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from gradcompat.scanners.code.findings import Findings
 from gradcompat.scanners.code.own_loops import stands_after
+from gradcompat.scanners.code.syntax import LEAVING, is_on_lines_of
 from gradcompat.scanners.code.walk import Step, text
 from gradcompat.startup.lazy_patterns import lazy_pattern
 
-_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _EXIT = lazy_pattern(r"(?:sys\.|os\.)?_?(?:exit|quit)\(")
 
 
@@ -45,7 +45,7 @@ def _goes_on(block: Sequence[ast.stmt], call: ast.AST, end: ast.AST) -> bool:
 
 
 def _leaves(statement: ast.stmt) -> bool:
-    return isinstance(statement, _LEAVING) or (
+    return isinstance(statement, LEAVING) or (
         isinstance(statement, ast.Expr) and _EXIT.match(text(statement.value)) is not None
     )
 
@@ -62,5 +62,4 @@ def _blocks(statement: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
 
 
 def _contains(block: Sequence[ast.stmt], node: ast.AST) -> bool:
-    line = getattr(node, "lineno", 0)
-    return bool(block) and block[0].lineno <= line <= (block[-1].end_lineno or 0)
+    return any(is_on_lines_of(node, one) for one in block)

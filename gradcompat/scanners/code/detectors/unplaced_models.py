@@ -17,7 +17,7 @@ _WRAPPING = frozenset({"get_peft_model", "prepare_model_for_kbit_training"})
 
 def is_unplaced(call: ast.Call, names: Names, scope: Scope) -> bool:
     """Is all that ``get_peft_model`` may get here loaded by transformers, and without a device_map?"""
-    given = call.args[0] if call.args else argument_of(call, "model")
+    given = argument_of(call, "model", 0)
     values: list[object] = [given]
     if isinstance(given, ast.Name):
         bound = names.bindings(given.id, scope)
